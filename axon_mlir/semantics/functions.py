@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The table of scalar functions: the one place that says what each function is.
+
+A function is either *arithmetic* (the normal form computes with it) or *opaque* (an uninterpreted function with named
+facts); `definition` rewrites it in terms of others, which every reader may use; `defined_when` is its domain.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class ScalarFunction:
+    """One scalar function.
+
+    `numpy`: how floats compute it. `definition`: text over arguments `x`, `y`, `z` in other functions, or None.
+    `defined_when`: 'nonzero x', 'positive x', 'nonnegative x', ... on one argument, or None for everywhere.
+    `commutative`: arguments may swap. `copies`: the result is the argument, bit for bit.
+    `facts`: named facts about the function that proofs may use; each is tested numerically.
+    """
+
+    name: str
+    arity: int
+    numpy: Callable[..., Any]
+    definition: str | None = None
+    defined_when: tuple[str, str] | None = None
+    commutative: bool = False
+    copies: bool = False
+    monotone: bool = False
+    facts: tuple[str, ...] = ()
+
+
+_erf = np.frompyfunc(math.erf, 1, 1)
+
+
+def _erf_array(x: Any) -> Any:
+    return np.asarray(_erf(x), dtype=np.asarray(x).dtype)
+
+
+def _sigmoid(x: Any) -> Any:
+    # exp of a negative number only: no overflow on either side.
+    e = np.exp(-np.abs(x))
+    return np.where(np.asarray(x) >= 0, 1 / (1 + e), e / (1 + e))
+
+
+_TABLE = (
+    ScalarFunction("identity", 1, lambda x: x, definition="x", copies=True),
+    ScalarFunction("add", 2, np.add, commutative=True),
+    ScalarFunction("sub", 2, np.subtract, definition="add(x, mul(-1, y))"),
+    ScalarFunction("mul", 2, np.multiply, commutative=True),
+    ScalarFunction("neg", 1, np.negative, definition="mul(-1, x)"),
+    ScalarFunction("div", 2, np.divide, definition="mul(x, reciprocal(y))", defined_when=("nonzero", "y")),
+    ScalarFunction("reciprocal", 1, lambda x: 1 / x, definition="power(x, -1)", defined_when=("nonzero", "x")),
+    ScalarFunction("square", 1, np.square, definition="mul(x, x)"),
+    ScalarFunction("power", 2, np.power),
+    ScalarFunction("sqrt", 1, np.sqrt, definition="power(x, 1/2)", defined_when=("nonnegative", "x")),
+    ScalarFunction("rsqrt", 1, lambda x: 1 / np.sqrt(x), definition="power(x, -1/2)", defined_when=("positive", "x")),
+    ScalarFunction("max", 2, np.maximum, commutative=True),
+    ScalarFunction("min", 2, np.minimum, commutative=True),
+    ScalarFunction("abs", 1, np.abs, definition="max(x, mul(-1, x))"),
+    ScalarFunction("relu", 1, lambda x: np.maximum(x, 0), definition="max(x, 0)"),
+    ScalarFunction("exp", 1, np.exp, monotone=True, facts=("exp(a + b) = exp(a) * exp(b)", "exp(a) > 0", "exp(0) = 1")),
+    ScalarFunction("log", 1, np.log, defined_when=("positive", "x"), monotone=True),
+    ScalarFunction("sigmoid", 1, _sigmoid, definition="reciprocal(add(1, exp(mul(-1, x))))"),
+    ScalarFunction("silu", 1, lambda x: x * _sigmoid(x), definition="mul(x, sigmoid(x))"),
+    ScalarFunction("tanh", 1, np.tanh, definition="add(mul(2, sigmoid(mul(2, x))), -1)"),
+    ScalarFunction("erf", 1, _erf_array, monotone=True),
+    ScalarFunction("sin", 1, np.sin),
+    ScalarFunction("cos", 1, np.cos),
+    ScalarFunction("sign", 1, np.sign),
+    ScalarFunction("floor", 1, np.floor),
+)
+
+FUNCTIONS: dict[str, ScalarFunction] = {f.name: f for f in _TABLE}
+"""Name -> scalar function."""
+
+
+@dataclass(frozen=True)
+class Monoid:
+    """A reduction operator: the binary scalar function and its neutral element."""
+
+    name: str
+    function: str
+    neutral: float
+    ufunc: np.ufunc
+
+
+MONOIDS: dict[str, Monoid] = {
+    m.name: m
+    for m in (
+        Monoid("sum", "add", 0.0, np.add),
+        Monoid("prod", "mul", 1.0, np.multiply),
+        Monoid("max", "max", -math.inf, np.maximum),
+        Monoid("min", "min", math.inf, np.minimum),
+    )
+}
+"""Name -> monoid."""

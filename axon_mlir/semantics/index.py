@@ -1,0 +1,449 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Integer index terms: interned polynomials over sizes, variables, floor divisions, minima and maxima.
+
+An `Index` is a sum of monomials with integer coefficients; a monomial is a product of atoms. Because the form is
+canonical, positional arithmetic such as `start + (i - start)` cancels by construction, and structural equality is
+equality of polynomials. `a % b` is written `a - b * (a // b)`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import count
+from typing import Union
+
+import numpy as np
+
+IndexLike = Union["Index", int]
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """A symbolic size: an integer >= 1."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Var:
+    """An index variable; `uid` makes bound variables globally unique, 0 is for free variables of a meaning."""
+
+    name: str
+    uid: int = 0
+
+    def __str__(self) -> str:
+        return self.name if self.uid == 0 else f"{self.name}.{self.uid}"
+
+
+@dataclass(frozen=True, slots=True)
+class Div:
+    """Floor division."""
+
+    numerator: Index
+    denominator: Index
+
+    def __str__(self) -> str:
+        return f"(({self.numerator}) // ({self.denominator}))"
+
+
+@dataclass(frozen=True, slots=True)
+class Extremum:
+    """`min` or `max` of two or more terms, in canonical order."""
+
+    kind: str
+    args: tuple[Index, ...]
+
+    def __str__(self) -> str:
+        return f"{self.kind}({', '.join(map(str, self.args))})"
+
+
+Atom = Union[Size, Var, Div, Extremum]
+Monomial = tuple[Atom, ...]
+
+_fresh = count(1)
+
+
+def fresh_var(name: str) -> Var:
+    """A variable that occurs nowhere else."""
+    return Var(name, next(_fresh))
+
+
+def _atom_key(atom: Atom) -> tuple[int, str, int]:
+    match atom:
+        case Size(name):
+            return (0, name, 0)
+        case Var(name, uid):
+            return (1, name, uid)
+        case Div():
+            return (2, str(atom), 0)
+        case Extremum():
+            return (3, str(atom), 0)
+
+
+class Index:
+    """An integer polynomial. Build with `const`, `size`, `var`, operators, `minimum`, `maximum`."""
+
+    __slots__ = ("_hash", "_symbols", "_text", "terms")
+    terms: tuple[tuple[Monomial, int], ...]
+    _interned: dict[tuple[tuple[Monomial, int], ...], Index] = {}
+
+    def __new__(cls, terms: Mapping[Monomial, int]) -> Index:
+        items = tuple(sorted(((m, c) for m, c in terms.items() if c), key=lambda t: tuple(map(_atom_key, t[0]))))
+        found = cls._interned.get(items)
+        if found is None:
+            found = object.__new__(cls)
+            found.terms = items
+            found._hash = hash(items)
+            found._text = None
+            found._symbols = None
+            cls._interned[items] = found
+        return found
+
+    def __reduce__(self):
+        return (Index, (dict(self.terms),))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, int):
+            return self.terms == Index({(): other}).terms
+        return self is other or (isinstance(other, Index) and self.terms == other.terms)
+
+    def __add__(self, other: IndexLike) -> Index:
+        out = dict(self.terms)
+        for m, c in index(other).terms:
+            out[m] = out.get(m, 0) + c
+        return Index(out)
+
+    __radd__ = __add__
+
+    def __neg__(self) -> Index:
+        return Index({m: -c for m, c in self.terms})
+
+    def __sub__(self, other: IndexLike) -> Index:
+        return self + (-index(other))
+
+    def __rsub__(self, other: IndexLike) -> Index:
+        return index(other) - self
+
+    def __mul__(self, other: IndexLike) -> Index:
+        out: dict[Monomial, int] = {}
+        for m1, c1 in self.terms:
+            for m2, c2 in index(other).terms:
+                m = tuple(sorted(m1 + m2, key=_atom_key))
+                out[m] = out.get(m, 0) + c1 * c2
+        return Index(out)
+
+    __rmul__ = __mul__
+
+    def __floordiv__(self, other: IndexLike) -> Index:
+        return floor_div(self, index(other))
+
+    def __rfloordiv__(self, other: IndexLike) -> Index:
+        return floor_div(index(other), self)
+
+    def __mod__(self, other: IndexLike) -> Index:
+        d = index(other)
+        return self - d * floor_div(self, d)
+
+    def __repr__(self) -> str:
+        return f"Index({self})"
+
+    def __str__(self) -> str:
+        if self._text is None:
+            self._text = _text(self)
+        return self._text
+
+    @property
+    def constant(self) -> int | None:
+        """The value, when the term is a number."""
+        if not self.terms:
+            return 0
+        if len(self.terms) == 1 and self.terms[0][0] == ():
+            return self.terms[0][1]
+        return None
+
+    @property
+    def atom(self) -> Atom | None:
+        """The atom, when the term is exactly one."""
+        if len(self.terms) == 1 and self.terms[0][1] == 1 and len(self.terms[0][0]) == 1:
+            return self.terms[0][0][0]
+        return None
+
+    def symbols(self) -> frozenset[Size | Var]:
+        """All sizes and variables that occur, however deep."""
+        if self._symbols is None:
+            out: set[Size | Var] = set()
+            for m, _ in self.terms:
+                for a in m:
+                    match a:
+                        case Size() | Var():
+                            out.add(a)
+                        case Div(n, d):
+                            out |= n.symbols() | d.symbols()
+                        case Extremum(_, args):
+                            for x in args:
+                                out |= x.symbols()
+            self._symbols = frozenset(out)
+        return self._symbols
+
+    def depends_on(self, variables: frozenset[Size | Var] | set[Var]) -> bool:
+        return not self.symbols().isdisjoint(variables)
+
+    def coefficient(self, v: Size | Var) -> Index | None:
+        """c in `c * v + rest` with `v` neither in c nor in rest; None when `v` occurs otherwise."""
+        out: dict[Monomial, int] = {}
+        for m, c in self.terms:
+            n = m.count(v)
+            rest = tuple(a for a in m if a != v)
+            if n > 1 or any(_mentions(a, v) for a in rest):
+                return None
+            if n:
+                out[rest] = out.get(rest, 0) + c
+        return Index(out)
+
+    def substitute(self, binding: Mapping[Size | Var, Index]) -> Index:
+        if self.symbols().isdisjoint(binding):
+            return self
+        return _rebuild(self, lambda a: binding.get(a) if isinstance(a, Size | Var) else None)
+
+
+def _mentions(a: Atom, v: Size | Var) -> bool:
+    match a:
+        case Div(n, d):
+            return v in n.symbols() or v in d.symbols()
+        case Extremum(_, args):
+            return any(v in x.symbols() for x in args)
+        case _:
+            return False
+
+
+def _rebuild(term: Index, leaf: Callable[[Atom], Index | None]) -> Index:
+    total = const(0)
+    for m, c in term.terms:
+        product = const(c)
+        for a in m:
+            new = leaf(a)
+            if new is None:
+                match a:
+                    case Div(n, d):
+                        new = floor_div(_rebuild(n, leaf), _rebuild(d, leaf))
+                    case Extremum(kind, args):
+                        new = _extremum(kind, [_rebuild(x, leaf) for x in args])
+                    case _:
+                        new = Index({(a,): 1})
+            product = product * new
+        total = total + product
+    return total
+
+
+def _text(term: Index) -> str:
+    if not term.terms:
+        return "0"
+    out: list[str] = []
+    # Positive terms first, so that `K - k` does not print as `-k + K`.
+    for m, c in sorted(term.terms, key=lambda t: t[1] < 0):
+        factors = [str(a) for a in m]
+        if abs(c) != 1 or not factors:
+            factors.insert(0, str(abs(c)))
+        piece = " * ".join(factors)
+        out.append((" - " if c < 0 else " + ") + piece if out else ("-" if c < 0 else "") + piece)
+    return "".join(out)
+
+
+@lru_cache(maxsize=None)
+def const(value: int) -> Index:
+    return Index({(): value})
+
+
+def index(value: IndexLike) -> Index:
+    return value if isinstance(value, Index) else const(int(value))
+
+
+def size(name: str) -> Index:
+    return Index({(Size(name),): 1})
+
+
+def of_var(v: Var) -> Index:
+    return Index({(v,): 1})
+
+
+def _divide_exactly(n: Index, d: Index) -> tuple[Index, Index]:
+    """Split `n = d * q + r` with every monomial that `d` divides (d a single monomial) in q."""
+    if len(d.terms) != 1:
+        return const(0), n
+    dm, dc = d.terms[0]
+    q: dict[Monomial, int] = {}
+    r: dict[Monomial, int] = {}
+    for m, c in n.terms:
+        rest = list(m)
+        for a in dm:
+            if a not in rest:
+                break
+            rest.remove(a)
+        else:
+            quotient, remainder = divmod(c, dc)
+            if not dm:
+                if quotient:
+                    q[m] = q.get(m, 0) + quotient
+                if remainder:
+                    r[m] = remainder
+                continue
+            if remainder == 0:
+                q[tuple(rest)] = q.get(tuple(rest), 0) + quotient
+                continue
+        r[m] = r.get(m, 0) + c
+    return Index(q), Index(r)
+
+
+def floor_div(n: Index, d: Index) -> Index:
+    """`n // d`, d >= 1. Multiples of d leave the division."""
+    if d == 1:
+        return n
+    if n.constant is not None and d.constant is not None:
+        return const(n.constant // d.constant)
+    quotient, rest = _divide_exactly(n, d)
+    if rest.constant == 0:
+        return quotient
+    if rest.constant is not None and d.constant is not None:
+        return quotient + const(rest.constant // d.constant)
+    return quotient + Index({(Div(rest, d),): 1})
+
+
+def ceil_div(n: IndexLike, d: IndexLike) -> Index:
+    d = index(d)
+    return floor_div(index(n) + d - 1, d)
+
+
+def _extremum(kind: str, args: list[Index]) -> Index:
+    flat: list[Index] = []
+    for a in args:
+        inner = a.atom
+        flat.extend(inner.args if isinstance(inner, Extremum) and inner.kind == kind else [a])
+    numbers = [a.constant for a in flat if a.constant is not None]
+    rest = sorted({a for a in flat if a.constant is None}, key=str)
+    if numbers:
+        best = min(numbers) if kind == "min" else max(numbers)
+        # Sizes are at least 1, so they never lose a maximum against a smaller number.
+        if not (kind == "max" and best <= 1 and any(isinstance(a.atom, Size) for a in rest)):
+            rest.append(const(best))
+    if len(rest) == 1:
+        return rest[0]
+    return Index({(Extremum(kind, tuple(rest)),): 1})
+
+
+def minimum(*args: IndexLike) -> Index:
+    return _extremum("min", [index(a) for a in args])
+
+
+def maximum(*args: IndexLike) -> Index:
+    return _extremum("max", [index(a) for a in args])
+
+
+def evaluate(term: Index, env: Mapping[Size | Var, int | np.ndarray]) -> int | np.ndarray:
+    """The value of a term; array values broadcast against each other."""
+    total: int | np.ndarray = 0
+    for m, c in term.terms:
+        product: int | np.ndarray = c
+        for a in m:
+            match a:
+                case Size() | Var():
+                    product = product * env[a]
+                case Div(n, d):
+                    product = product * (evaluate(n, env) // evaluate(d, env))
+                case Extremum(kind, args):
+                    values = [evaluate(x, env) for x in args]
+                    best = values[0]
+                    for v in values[1:]:
+                        if isinstance(best, int) and isinstance(v, int):
+                            best = min(best, v) if kind == "min" else max(best, v)
+                        else:
+                            best = np.minimum(best, v) if kind == "min" else np.maximum(best, v)
+                    product = product * best
+        total = total + product
+    return total
+
+
+_TOKEN = re.compile(r"\s*(?:(\d+)|([A-Za-z_][\w.]*)|(//|[-+*%(),]))")
+
+
+def parse(text: str, names: Callable[[str], Index] = size) -> Index:
+    """Read the text form back: `min(128, M - m) // 2 * K`. Names become what `names` says (sizes by default).
+
+    Raises ValueError on malformed text.
+    """
+    tokens: list[str] = []
+    at = 0
+    text = text.rstrip()
+    while at < len(text):
+        found = _TOKEN.match(text, at)
+        if not found:
+            raise ValueError(f"'{text}' is not an index expression (at column {at + 1})")
+        tokens.append(found.group().strip())
+        at = found.end()
+    tokens.append("")
+    position = 0
+
+    def peek() -> str:
+        return tokens[position]
+
+    def take(expected: str | None = None) -> str:
+        nonlocal position
+        token = tokens[position]
+        if expected is not None and token != expected:
+            raise ValueError(f"'{text}' is not an index expression: expected '{expected}', found '{token or 'the end'}'")
+        position += 1
+        return token
+
+    def primary() -> Index:
+        token = take()
+        if token.isdigit():
+            return const(int(token))
+        if token == "-":
+            return -primary()
+        if token == "(":
+            inner = sum_()
+            take(")")
+            return inner
+        if token in ("min", "max", "ceildiv") and peek() == "(":
+            take("(")
+            args = [sum_()]
+            while peek() == ",":
+                take(",")
+                args.append(sum_())
+            take(")")
+            if token == "ceildiv":
+                if len(args) != 2:
+                    raise ValueError(f"'{text}': ceildiv takes two arguments")
+                return ceil_div(args[0], args[1])
+            return _extremum(token, args)
+        if token and (token[0].isalpha() or token[0] == "_"):
+            return names(token)
+        raise ValueError(f"'{text}' is not an index expression: unexpected '{token or 'end'}'")
+
+    def product() -> Index:
+        left = primary()
+        while peek() in ("*", "//", "%"):
+            op = take()
+            right = primary()
+            left = left * right if op == "*" else left // right if op == "//" else left % right
+        return left
+
+    def sum_() -> Index:
+        left = product()
+        while peek() in ("+", "-"):
+            op = take()
+            right = product()
+            left = left + right if op == "+" else left - right
+        return left
+
+    result = sum_()
+    take("")
+    return result

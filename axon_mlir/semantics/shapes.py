@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Sizes in tensor types: `tensor<?x1xbf16, ["M", "1"]>`, a string per axis."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    ArrayAttr,
+    BFloat16Type,
+    Float16Type,
+    Float32Type,
+    Float64Type,
+    IndexType,
+    IntegerType,
+    NoneAttr,
+    StringAttr,
+    TensorType,
+)
+from xdsl.ir import Attribute
+
+from axon_mlir.errors import AxonError
+from axon_mlir.semantics.index import Index, const, parse
+
+_FLOATS: tuple[tuple[str, type[Attribute]], ...] = (
+    ("f64", Float64Type),
+    ("f32", Float32Type),
+    ("bf16", BFloat16Type),
+    ("f16", Float16Type),
+)
+
+
+def dtype_name(element: Attribute) -> str:
+    """`f32`, `bf16`, `f16`, `f64`, `i32`, `i1`, `index`."""
+    for name, cls in _FLOATS:
+        if isinstance(element, cls):
+            return name
+    if isinstance(element, IntegerType):
+        return f"i{element.width.data}"
+    if isinstance(element, IndexType):
+        return "index"
+    raise AxonError(f"element type {element} is not supported", accepted="f32, bf16, f16, i32, i1")
+
+
+def element_type(name: str) -> Attribute:
+    """The inverse of `dtype_name`."""
+    for known, cls in _FLOATS:
+        if known == name:
+            return cls()
+    if name.startswith("i") and name[1:].isdigit():
+        return IntegerType(int(name[1:]))
+    raise AxonError(f"element type '{name}' is not supported", accepted="f32, bf16, f16, i32, i1")
+
+
+def shape_of(t: Attribute) -> tuple[Index, ...]:
+    """The symbolic shape of a tensor type. A dynamic axis without a name raises AxonError."""
+    if not isinstance(t, TensorType):
+        raise AxonError(f"{t} is not a tensor type")
+    dims = t.get_shape()
+    if isinstance(t.encoding, ArrayAttr):
+        texts = [e.data for e in t.encoding.data if isinstance(e, StringAttr)]
+        if len(texts) != len(dims):
+            raise AxonError(f"{t}: the encoding names {len(texts)} sizes for {len(dims)} axes")
+        try:
+            shape = tuple(parse(s) for s in texts)
+        except ValueError as e:
+            raise AxonError(str(e), accepted='one size expression per axis, such as ["M", "2*K", "1"]') from e
+        for d, s in zip(dims, shape, strict=True):
+            if d != DYNAMIC_INDEX and s.constant != d:
+                raise AxonError(f"{t}: the static axis {d} is called {s}", accepted=f'"{d}"')
+        return shape
+    if any(d == DYNAMIC_INDEX for d in dims):
+        raise AxonError(f"{t}: a dynamic axis needs a name", accepted='tensor<?x?xf32, ["M", "K"]>')
+    return tuple(const(d) for d in dims)
+
+
+def tensor_type(shape: Sequence[Index], element: Attribute | str) -> TensorType:
+    """A tensor type with sizes in its encoding (no encoding when every axis is a number)."""
+    element = element_type(element) if isinstance(element, str) else element
+    dims = [s.constant if s.constant is not None else DYNAMIC_INDEX for s in shape]
+    if all(s.constant is not None for s in shape):
+        return TensorType(element, dims, NoneAttr())
+    return TensorType(element, dims, ArrayAttr([StringAttr(str(s)) for s in shape]))

@@ -1,0 +1,384 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Scalar terms: what one element of a tensor is, as a function of its index.
+
+Terms are interned (equal terms are the same object), bound variables are globally unique (`index.fresh_var`), and the
+range of every `Fold` is `[0, extent)`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Union, cast
+
+from axon_mlir.semantics.index import Index, Size, Var, index, of_var
+
+Number = Union[Fraction, str]
+"""An exact rational, or 'inf' / '-inf'."""
+
+
+class _Interned(type):
+    """Metaclass: constructing an equal term twice gives the same object."""
+
+    _table: dict[tuple[Any, ...], Any] = {}
+
+    def __call__(cls, *args: Any) -> Any:
+        key = (cls, *args)
+        found = _Interned._table.get(key)
+        if found is None:
+            found = super().__call__(*args)
+            _Interned._table[key] = found
+        return found
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Const(metaclass=_Interned):
+    value: Number
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class IndexValue(metaclass=_Interned):
+    """An integer index term used as a real number (a size in `sum / N`)."""
+
+    index: Index
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Read(metaclass=_Interned):
+    """An element of an input tensor."""
+
+    tensor: str
+    indices: tuple[Index, ...]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Apply(metaclass=_Interned):
+    """A scalar function of the table applied to terms."""
+
+    function: str
+    args: tuple[Term, ...]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Fold(metaclass=_Interned):
+    """`monoid over var in [0, extent) of body`."""
+
+    monoid: str
+    var: Var
+    extent: Index
+    body: Term
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Select(metaclass=_Interned):
+    """`if condition then a else b`; the other branch is not looked at."""
+
+    condition: Condition
+    then: Term
+    otherwise: Term
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class IndexCompare(metaclass=_Interned):
+    """`left < right`, `left <= right` or `left == right` on indices."""
+
+    relation: str
+    left: Index
+    right: Index
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class RealCompare(metaclass=_Interned):
+    """`left < right`, `left <= right` or `left == right` on reals."""
+
+    relation: str
+    left: Term
+    right: Term
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class And(metaclass=_Interned):
+    parts: tuple[Condition, ...]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Or(metaclass=_Interned):
+    parts: tuple[Condition, ...]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Not(metaclass=_Interned):
+    part: Condition
+
+
+Term = Union[Const, IndexValue, Read, Apply, Fold, Select]
+Condition = Union[IndexCompare, RealCompare, And, Or, Not]
+
+TRUE = And(())
+FALSE = Or(())
+ZERO = Const(Fraction(0))
+ONE = Const(Fraction(1))
+
+
+def decimal(value: float | int | Fraction) -> Fraction:
+    """A double read as its shortest decimal: 1e-5 is exactly 1/100000."""
+    if isinstance(value, Fraction | int):
+        return Fraction(value)
+    return Fraction(repr(float(value)))
+
+
+def number(value: float | int | Fraction) -> Const:
+    """A constant term; infinities are kept as such."""
+    if isinstance(value, float) and value in (float("inf"), float("-inf")):
+        return Const("inf" if value > 0 else "-inf")
+    return Const(decimal(value))
+
+
+def index_value(term: Index) -> Term:
+    return IndexValue(term) if term.constant is None else Const(Fraction(term.constant))
+
+
+def fold(monoid: str, var: Var, extent: Index, body: Term) -> Term:
+    """A fold; over exactly one element it is the body."""
+    if extent == 1:
+        return substitute(body, {var: index(0)})
+    return Fold(monoid, var, extent, body)
+
+
+def conj(parts: Sequence[Condition]) -> Condition:
+    """Conjunction, flattened; true and false decide at once."""
+    out: list[Condition] = []
+    for p in parts:
+        for q in p.parts if isinstance(p, And) else (p,):
+            if q == FALSE:
+                return FALSE
+            if q not in out:
+                out.append(q)
+    return out[0] if len(out) == 1 else And(tuple(out))
+
+
+def disj(parts: Sequence[Condition]) -> Condition:
+    out: list[Condition] = []
+    for p in parts:
+        for q in p.parts if isinstance(p, Or) else (p,):
+            if q == TRUE:
+                return TRUE
+            if q not in out:
+                out.append(q)
+    return out[0] if len(out) == 1 else Or(tuple(out))
+
+
+def negate(part: Condition) -> Condition:
+    if isinstance(part, Not):
+        return part.part
+    if part == TRUE:
+        return FALSE
+    if part == FALSE:
+        return TRUE
+    return Not(part)
+
+
+def less(a: Index, b: Index) -> Condition:
+    gap = b - a
+    return IndexCompare("<", a, b) if gap.constant is None else (TRUE if gap.constant > 0 else FALSE)
+
+
+def at_most(a: Index, b: Index) -> Condition:
+    gap = b - a
+    return IndexCompare("<=", a, b) if gap.constant is None else (TRUE if gap.constant >= 0 else FALSE)
+
+
+def equal(a: Index, b: Index) -> Condition:
+    gap = b - a
+    return IndexCompare("==", a, b) if gap.constant is None else (TRUE if gap.constant == 0 else FALSE)
+
+
+def within(i: Index, extent: Index) -> Condition:
+    """`0 <= i < extent`."""
+    return conj([at_most(index(0), i), less(i, extent)])
+
+
+def select(condition: Condition, then: Term, otherwise: Term) -> Term:
+    if condition == TRUE or then is otherwise:
+        return then
+    if condition == FALSE:
+        return otherwise
+    return Select(condition, then, otherwise)
+
+
+Binding = Mapping[Size | Var, Index]
+
+
+class _Substitution:
+    def __init__(self, binding: Binding, read: Callable[[Read], Term] | None):
+        self.binding = binding
+        self.read = read
+        self.terms: dict[Term, Term] = {}
+        self.conditions: dict[Condition, Condition] = {}
+
+    def term(self, t: Term) -> Term:
+        found = self.terms.get(t)
+        if found is None:
+            found = self._term(t)
+            self.terms[t] = found
+        return found
+
+    def _term(self, t: Term) -> Term:
+        b = self.binding
+        match t:
+            case Const():
+                return t
+            case IndexValue(i):
+                return index_value(i.substitute(b))
+            case Read(name, indices):
+                new = Read(name, tuple(i.substitute(b) for i in indices))
+                return self.read(new) if self.read else new
+            case Apply(f, args):
+                return Apply(f, tuple(self.term(a) for a in args))
+            case Fold(m, v, n, body):
+                return fold(m, v, n.substitute(b), self.term(body))
+            case Select(c, x, y):
+                return select(self.condition(c), self.term(x), self.term(y))
+
+    def condition(self, c: Condition) -> Condition:
+        found = self.conditions.get(c)
+        if found is None:
+            found = self._condition(c)
+            self.conditions[c] = found
+        return found
+
+    def _condition(self, c: Condition) -> Condition:
+        match c:
+            case IndexCompare(r, x, y):
+                make = {"<": less, "<=": at_most, "==": equal}[r]
+                return make(x.substitute(self.binding), y.substitute(self.binding))
+            case RealCompare(r, x, y):
+                return RealCompare(r, self.term(x), self.term(y))
+            case And(parts):
+                return conj([self.condition(p) for p in parts])
+            case Or(parts):
+                return disj([self.condition(p) for p in parts])
+            case Not(p):
+                return negate(self.condition(p))
+
+
+def substitute(t: Term, binding: Binding, read: Callable[[Read], Term] | None = None) -> Term:
+    """Replace variables and sizes, and, with `read`, every tensor element by a term."""
+    return _Substitution(binding, read).term(t)
+
+
+def substitute_condition(c: Condition, binding: Binding) -> Condition:
+    return _Substitution(binding, None).condition(c)
+
+
+def refresh(t: Term) -> Term:
+    """The same term with every bound variable new, so that two copies can live in one term."""
+    from axon_mlir.semantics.index import fresh_var
+
+    bound: dict[Size | Var, Index] = {}
+
+    def go(x: Term) -> Term:
+        match x:
+            case Fold(m, v, n, body):
+                new = fresh_var(v.name)
+                bound[v] = of_var(new)
+                return Fold(m, new, n.substitute(bound), go(body))
+            case Apply(f, args):
+                return Apply(f, tuple(go(a) for a in args))
+            case Select(c, a, b):
+                return Select(substitute_condition(c, bound), go(a), go(b))
+            case _:
+                return substitute(x, bound)
+
+    return go(t)
+
+
+def free_symbols(t: Term) -> frozenset[Size | Var]:
+    """Sizes and free variables of a term."""
+    found = _free.get(t)
+    if found is None:
+        found = frozenset(_free_of(t))
+        _free[t] = found
+    return found
+
+
+_free: dict[Term | Condition, frozenset[Size | Var]] = {}
+
+
+def _free_of(t: Term | Condition) -> set[Size | Var]:
+    match t:
+        case Const():
+            return set()
+        case IndexValue(i):
+            return set(i.symbols())
+        case Read(_, indices):
+            return set().union(*(i.symbols() for i in indices))
+        case Apply(_, args):
+            return set().union(*(free_symbols(a) for a in args))
+        case Fold(_, v, n, body):
+            return set(n.symbols()) | (set(free_symbols(body)) - {v})
+        case Select(c, a, b):
+            return _free_of(c) | set(free_symbols(a)) | set(free_symbols(b))
+        case IndexCompare(_, a, b):
+            return set(a.symbols() | b.symbols())
+        case RealCompare(_, a, b):
+            return set(free_symbols(a) | free_symbols(b))
+        case And(parts) | Or(parts):
+            return set().union(*(_free_of(p) for p in parts))
+        case Not(p):
+            return _free_of(p)
+
+
+def text(t: Term | Condition) -> str:
+    """A readable form, also accepted by the meaning grammar."""
+    match t:
+        case Const(v):
+            return str(v)
+        case IndexValue(i):
+            return f"({i})"
+        case Read(name, indices):
+            return f"{name}[{', '.join(map(str, indices))}]" if indices else name
+        case Apply(f, args):
+            return f"{f}({', '.join(text(a) for a in args)})"
+        case Fold(m, v, n, body):
+            return f"{m}({v} < {n}: {text(body)})"
+        case Select(c, a, b):
+            return f"(if {text(c)} then {text(a)} else {text(b)})"
+        case IndexCompare(r, a, b):
+            return f"{a} {r} {b}"
+        case RealCompare(r, a, b):
+            return f"({text(a)} {r} {text(b)})"
+        case And(parts):
+            return " and ".join(f"({text(p)})" for p in parts) or "true"
+        case Or(parts):
+            return " or ".join(f"({text(p)})" for p in parts) or "false"
+        case Not(p):
+            return f"not ({text(p)})"
+
+
+@dataclass(frozen=True)
+class Comprehension:
+    """A tensor as a function of its index: `[vars] -> body`, for `0 <= vars < shape`.
+
+    `dtype` is the element type's name (`f32`, `bf16`, ...), or None where it does not matter.
+    """
+
+    shape: tuple[Index, ...]
+    variables: tuple[Var, ...]
+    body: Term
+    dtype: str | None = None
+
+    def at(self, indices: Sequence[Index]) -> Term:
+        """The element at these indices."""
+        if len(indices) != len(self.variables):
+            raise ValueError(f"a tensor of rank {len(self.variables)} read with {len(indices)} indices")
+        return substitute(self.body, cast(Binding, dict(zip(self.variables, indices, strict=True))))
+
+
+def tensor_input(name: str, shape: Sequence[Index], dtype: str | None = None) -> Comprehension:
+    """An input tensor: its element is a `Read` of it."""
+    from axon_mlir.semantics.index import fresh_var
+
+    variables = tuple(fresh_var(f"i{n}") for n in range(len(shape)))
+    return Comprehension(tuple(shape), variables, Read(name, tuple(map(of_var, variables))), dtype)
