@@ -1,0 +1,336 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What the elements of a tensor are when a program is evaluated: floats, exact rationals, a prime field.
+
+In the exact domains opaque functions (exp, erf, ...) are hashed: equal arguments give equal values and nothing else
+is promised, so a disagreement is real only for programs that apply the same functions to the same arguments.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any, cast
+
+import numpy as np
+
+from axon_mlir.errors import AxonError
+from axon_mlir.semantics.functions import FUNCTIONS, MONOIDS
+
+
+class NotInDomain(AxonError):
+    """The domain cannot evaluate this (an order in a finite field, a division by zero)."""
+
+
+class Domain(ABC):
+    """Elements, scalar functions and folds over NumPy arrays."""
+
+    name: str
+    dtype: Any
+
+    @abstractmethod
+    def constant(self, value: Fraction | str) -> np.ndarray: ...
+
+    @abstractmethod
+    def integers(self, values: np.ndarray | int) -> np.ndarray:
+        """Integer index values as elements."""
+
+    @abstractmethod
+    def apply(self, function: str, args: Sequence[np.ndarray]) -> np.ndarray: ...
+
+    @abstractmethod
+    def fold(self, monoid: str, array: np.ndarray) -> np.ndarray:
+        """Reduce the leading axis."""
+
+    @abstractmethod
+    def einsum(self, spec: str, arrays: Sequence[np.ndarray]) -> np.ndarray:
+        """A sum of products; only accelerates what `apply` and `fold` define."""
+
+    def compare(self, relation: str, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        match relation:
+            case "<":
+                return a < b
+            case "<=":
+                return a <= b
+            case _:
+                return a == b
+
+
+class Floats(Domain):
+    """IEEE arithmetic of one width; functions are NumPy's."""
+
+    def __init__(self, dtype: Any = np.float64):
+        self.dtype = np.dtype(dtype)
+        self.name = self.dtype.name
+
+    def constant(self, value: Fraction | str) -> np.ndarray:
+        return np.asarray(float(value), dtype=self.dtype)
+
+    def integers(self, values: np.ndarray | int) -> np.ndarray:
+        return np.asarray(values).astype(self.dtype)
+
+    def apply(self, function: str, args: Sequence[np.ndarray]) -> np.ndarray:
+        return np.asarray(FUNCTIONS[function].numpy(*args), dtype=self.dtype)
+
+    def fold(self, monoid: str, array: np.ndarray) -> np.ndarray:
+        m = MONOIDS[monoid]
+        if array.shape[0] == 0:
+            return np.full(array.shape[1:], m.neutral, dtype=self.dtype)
+        return np.asarray(m.ufunc.reduce(array, axis=0), dtype=self.dtype)
+
+    def einsum(self, spec: str, arrays: Sequence[np.ndarray]) -> np.ndarray:
+        return _einsum(spec, arrays)
+
+
+def Float64() -> Floats:
+    return Floats(np.float64)
+
+
+def Float32() -> Floats:
+    return Floats(np.float32)
+
+
+def _einsum(spec: str, arrays: Sequence[np.ndarray]) -> np.ndarray:
+    left, out = spec.split("->")
+    ins = left.split(",")
+    if len(ins) == 2 and all(len(set(i)) == len(i) for i in ins):
+        a, b = ins
+        summed = [c for c in a if c in b and c not in out]
+        batch = [c for c in a if c in b and c in out]
+        free_a, free_b = [c for c in a if c not in b], [c for c in b if c not in a]
+        if summed and all(c in out for c in free_a + free_b):
+            x = arrays[0].transpose([a.index(c) for c in batch + free_a + summed])
+            y = arrays[1].transpose([b.index(c) for c in batch + summed + free_b])
+            head = x.shape[: len(batch)]
+            m, n = x.shape[len(batch) : len(batch) + len(free_a)], y.shape[len(batch) + len(summed) :]
+            k = int(np.prod(x.shape[len(batch) + len(free_a) :]))
+            product = x.reshape((*head, int(np.prod(m)), k)) @ y.reshape((*head, k, int(np.prod(n))))
+            order = batch + free_a + free_b
+            return product.reshape((*head, *m, *n)).transpose([order.index(c) for c in out])
+    return np.asarray(np.einsum(spec, *arrays))
+
+
+def _hash_seed(function: str) -> int:
+    """FNV-1a of the name: stable over runs."""
+    h = 0xCBF29CE484222325
+    for byte in function.encode():
+        h = ((h ^ byte) * 0x100000001B3) & 0xFFFFFFFFFFFFFFFF
+    return h
+
+
+def _mix(x: np.ndarray) -> np.ndarray:
+    """The finaliser of splitmix64 (Steele, Lea, Flood 2014)."""
+    x = x.astype(np.uint64)
+    x ^= x >> np.uint64(30)
+    x *= np.uint64(0xBF58476D1CE4E5B9)
+    x ^= x >> np.uint64(27)
+    x *= np.uint64(0x94D049BB133111EB)
+    x ^= x >> np.uint64(31)
+    return x
+
+
+class Field(Domain):
+    """Integers modulo the prime 2^31 - 1; products of two elements fit 64 bits."""
+
+    p = (1 << 31) - 1
+    name = "field"
+    dtype = np.dtype(np.int64)
+
+    def constant(self, value: Fraction | str) -> np.ndarray:
+        if isinstance(value, str):
+            raise NotInDomain(f"{value} is not an element of a finite field")
+        return np.asarray(value.numerator * pow(value.denominator, -1, self.p) % self.p, dtype=np.int64)
+
+    def integers(self, values: np.ndarray | int) -> np.ndarray:
+        return np.asarray(values, dtype=np.int64) % self.p
+
+    def power(self, x: np.ndarray, n: int) -> np.ndarray:
+        out, base = np.ones_like(x), x % self.p
+        while n:
+            if n & 1:
+                out = out * base % self.p
+            base = base * base % self.p
+            n >>= 1
+        return out
+
+    def inverse(self, x: np.ndarray) -> np.ndarray:
+        if np.any(x % self.p == 0):
+            raise NotInDomain("a division by zero")
+        return self.power(x, self.p - 2)
+
+    def hashed(self, function: str, args: Sequence[np.ndarray]) -> np.ndarray:
+        h = np.asarray(_hash_seed(function), dtype=np.uint64)
+        with np.errstate(over="ignore"):
+            for a in args:
+                h = _mix(h + np.uint64(0x9E3779B97F4A7C15) + a.astype(np.uint64))
+        return (h % np.uint64(self.p - 1)).astype(np.int64) + 1
+
+    def apply(self, function: str, args: Sequence[np.ndarray]) -> np.ndarray:
+        p = self.p
+        match function:
+            case "identity":
+                return args[0]
+            case "add":
+                return (args[0] + args[1]) % p
+            case "sub":
+                return (args[0] - args[1]) % p
+            case "mul":
+                return args[0] * args[1] % p
+            case "neg":
+                return -args[0] % p
+            case "square":
+                return args[0] * args[0] % p
+            case "reciprocal":
+                return self.inverse(args[0])
+            case "div":
+                return args[0] * self.inverse(args[1]) % p
+            case "sqrt":
+                return args[0] * self.hashed("rsqrt", args) % p
+            case "rsqrt":
+                return self.hashed("rsqrt", args)
+            case "power":
+                return self._power(args[0], args[1])
+            case "max" | "min" | "abs" | "relu" | "sign":
+                raise NotInDomain(f"{function} needs an order, which a finite field has not")
+            case _:
+                return self.hashed(function, args)
+
+    def _power(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        if y.size != 1:
+            return self.hashed("power", [x, y])
+        exponent = int(y.reshape(-1)[0])
+        for twice in range(-16, 17):
+            if (twice * pow(2, -1, self.p)) % self.p == exponent:
+                if twice % 2 == 0:
+                    n = twice // 2
+                    return self.power(x, n) if n >= 0 else self.power(self.inverse(x), -n)
+                root = self.hashed("rsqrt", [x])
+                n = (twice + 1) // 2
+                whole = self.power(x, n) if n >= 0 else self.power(self.inverse(x), -n)
+                return whole * root % self.p
+        return self.hashed("power", [x, y])
+
+    def fold(self, monoid: str, array: np.ndarray) -> np.ndarray:
+        if monoid == "sum":
+            # 2^31 elements below 2^31 fit 63 bits.
+            return np.asarray(array.sum(axis=0) % self.p)
+        if monoid == "prod":
+            out = np.ones(array.shape[1:], dtype=np.int64)
+            for row in array:
+                out = out * row % self.p
+            return out
+        raise NotInDomain(f"{monoid} needs an order, which a finite field has not")
+
+    def einsum(self, spec: str, arrays: Sequence[np.ndarray]) -> np.ndarray:
+        left, out = spec.split("->")
+        ins = left.split(",")
+        if len(arrays) == 2:
+            # Exact in doubles: halves below 2^16, products below 2^32, up to 2^21 summands below 2^53.
+            (a, b), half = arrays, np.int64(16)
+            a0, a1 = (a & 0xFFFF).astype(np.float64), (a >> half).astype(np.float64)
+            b0, b1 = (b & 0xFFFF).astype(np.float64), (b >> half).astype(np.float64)
+
+            def mod(x: np.ndarray) -> np.ndarray:
+                return x.astype(np.int64) % self.p
+
+            low, high = mod(_einsum(spec, (a0, b0))), mod(_einsum(spec, (a1, b1)))
+            middle = (mod(_einsum(spec, (a0, b1))) + mod(_einsum(spec, (a1, b0)))) % self.p
+            return (low + (middle << half) % self.p + (high << np.int64(32)) % self.p) % self.p
+        letters = sorted(set("".join(ins)))
+        summed = [c for c in letters if c not in out]
+        order = summed + list(out)
+        product: np.ndarray | None = None
+        for letters_in, array in zip(ins, arrays, strict=True):
+            unique = "".join(dict.fromkeys(letters_in))
+            diagonal = np.asarray(np.einsum(f"{letters_in}->{unique}", array))
+            view = diagonal.transpose(sorted(range(len(unique)), key=lambda n: order.index(unique[n])))
+            shape = [1] * len(order)
+            for c in unique:
+                shape[order.index(c)] = diagonal.shape[unique.index(c)]
+            view = view.reshape(shape)
+            product = view if product is None else product * view % self.p
+        assert product is not None
+        for _ in summed:
+            product = product.sum(axis=0) % self.p
+        return product
+
+
+class Rationals(Domain):
+    """Exact fractions in object arrays; opaque functions are hashed to small positive fractions."""
+
+    name = "rational"
+    dtype = np.dtype(object)
+
+    def constant(self, value: Fraction | str) -> np.ndarray:
+        return np.asarray(float(value) if isinstance(value, str) else value, dtype=object)
+
+    def integers(self, values: np.ndarray | int) -> np.ndarray:
+        return np.frompyfunc(lambda v: Fraction(int(v)), 1, 1)(np.asarray(values, dtype=object))
+
+    def apply(self, function: str, args: Sequence[np.ndarray]) -> np.ndarray:
+        return np.asarray(_RATIONAL.get(function, _hashed(function))(*args), dtype=object)
+
+    def fold(self, monoid: str, array: np.ndarray) -> np.ndarray:
+        m = MONOIDS[monoid]
+        if array.shape[0] == 0:
+            neutral = Fraction(int(m.neutral)) if abs(m.neutral) != float("inf") else m.neutral
+            return np.full(array.shape[1:], neutral, dtype=object)
+        out = array[0]
+        for row in array[1:]:
+            out = self.apply(m.function, [out, row])
+        return np.asarray(out, dtype=object)
+
+    def einsum(self, spec: str, arrays: Sequence[np.ndarray]) -> np.ndarray:
+        return np.asarray(np.einsum(spec, *arrays), dtype=object)
+
+
+def _exact_power(x: Any, y: Any) -> Any:
+    y = Fraction(y)
+    if y.denominator == 1:
+        if x == 0 and y < 0:
+            raise NotInDomain("a division by zero")
+        return Fraction(x) ** int(y)
+    if y.denominator == 2:
+        root = cast(Any, _hashed("rsqrt"))(Fraction(x))
+        return Fraction(x) ** int(y + Fraction(1, 2)) * root
+    return cast(Any, _hashed("power"))(Fraction(x), y)
+
+
+def _exact_div(x: Any, y: Any) -> Any:
+    if y == 0:
+        raise NotInDomain("a division by zero")
+    return Fraction(x) / Fraction(y)
+
+
+def _hashed(function: str) -> Any:
+    def one(*args: Any) -> Fraction:
+        h = _hash_seed(function)
+        for a in args:
+            f = Fraction(a)
+            for part in (f.numerator & 0xFFFFFFFFFFFF, f.denominator & 0xFFFFFFFFFFFF):
+                with np.errstate(over="ignore"):
+                    h = int(_mix(np.asarray((h + part + 0x9E3779B97F4A7C15) & 0xFFFFFFFFFFFFFFFF, dtype=np.uint64)))
+        return Fraction(h % 1009 + 1, 16)
+
+    return np.frompyfunc(one, FUNCTIONS[function].arity, 1)
+
+
+_RATIONAL: dict[str, Any] = {
+    "identity": lambda x: x,
+    "add": lambda x, y: x + y,
+    "sub": lambda x, y: x - y,
+    "mul": lambda x, y: x * y,
+    "neg": lambda x: -x,
+    "square": lambda x: x * x,
+    "max": np.maximum,
+    "min": np.minimum,
+    "abs": np.abs,
+    "relu": lambda x: np.maximum(x, Fraction(0)),
+    "div": np.frompyfunc(_exact_div, 2, 1),
+    "reciprocal": np.frompyfunc(lambda x: _exact_div(1, x), 1, 1),
+    "power": np.frompyfunc(_exact_power, 2, 1),
+    "sqrt": np.frompyfunc(lambda x: _exact_power(x, Fraction(1, 2)), 1, 1),
+    "rsqrt": np.frompyfunc(lambda x: _exact_power(x, Fraction(-1, 2)), 1, 1),
+    "sign": np.frompyfunc(lambda x: Fraction((x > 0) - (x < 0)), 1, 1),
+    "floor": np.frompyfunc(lambda x: Fraction(x.numerator // x.denominator), 1, 1),
+}
