@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Integer index terms: interned polynomials over sizes, variables, floor divisions, minima and maxima.
+"""Integer index terms: interned polynomials over sizes, variables, floor divisions and minima (a maximum is a negated
+minimum).
 
 An `Index` is a sum of monomials with integer coefficients; a monomial is a product of atoms. Because the form is
 canonical, positional arithmetic such as `start + (i - start)` cancels by construction, and structural equality is
@@ -53,17 +54,16 @@ class Div:
 
 
 @dataclass(frozen=True, slots=True)
-class Extremum:
-    """`min` or `max` of two or more terms, in canonical order."""
+class Min:
+    """`min(0, *args)`: a minimum up to translation, so that `min(a, b) - a` and `min(0, b - a)` are one term."""
 
-    kind: str
     args: tuple[Index, ...]
 
     def __str__(self) -> str:
-        return f"{self.kind}({', '.join(map(str, self.args))})"
+        return f"min(0, {', '.join(map(str, self.args))})"
 
 
-Atom = Union[Size, Var, Div, Extremum]
+Atom = Union[Size, Var, Div, Min]
 Monomial = tuple[Atom, ...]
 
 _fresh = count(1)
@@ -82,12 +82,12 @@ def _atom_key(atom: Atom) -> tuple[int, str, int]:
             return (1, name, uid)
         case Div():
             return (2, str(atom), 0)
-        case Extremum():
+        case Min():
             return (3, str(atom), 0)
 
 
 class Index:
-    """An integer polynomial. Build with `const`, `size`, `var`, operators, `minimum`, `maximum`."""
+    """An integer polynomial. Build with `const`, `size`, `of_var`, operators, `minimum`, `maximum`."""
 
     __slots__ = ("_hash", "_symbols", "_text", "terms")
     terms: tuple[tuple[Monomial, int], ...]
@@ -188,7 +188,7 @@ class Index:
                             out.add(a)
                         case Div(n, d):
                             out |= n.symbols() | d.symbols()
-                        case Extremum(_, args):
+                        case Min(args):
                             for x in args:
                                 out |= x.symbols()
             self._symbols = frozenset(out)
@@ -219,7 +219,7 @@ def _mentions(a: Atom, v: Size | Var) -> bool:
     match a:
         case Div(n, d):
             return v in n.symbols() or v in d.symbols()
-        case Extremum(_, args):
+        case Min(args):
             return any(v in x.symbols() for x in args)
         case _:
             return False
@@ -235,8 +235,8 @@ def _rebuild(term: Index, leaf: Callable[[Atom], Index | None]) -> Index:
                 match a:
                     case Div(n, d):
                         new = floor_div(_rebuild(n, leaf), _rebuild(d, leaf))
-                    case Extremum(kind, args):
-                        new = _extremum(kind, [_rebuild(x, leaf) for x in args])
+                    case Min(args):
+                        new = minimum(0, *(_rebuild(x, leaf) for x in args))
                     case _:
                         new = Index({(a,): 1})
             product = product * new
@@ -247,6 +247,14 @@ def _rebuild(term: Index, leaf: Callable[[Atom], Index | None]) -> Index:
 def _text(term: Index) -> str:
     if not term.terms:
         return "0"
+    for sign in (1, -1):
+        minima = [m for m, c in term.terms if c == sign and len(m) == 1 and isinstance(m[0], Min)]
+        if len(minima) == 1:
+            # Print `a + min(0, b - a)` as `min(a, b)`, `a - min(0, a - b)` as `max(a, b)`.
+            (atom,) = minima[0]
+            assert isinstance(atom, Min)
+            rest = term - Index({(atom,): sign})
+            return f"{'min' if sign > 0 else 'max'}({', '.join(str(rest + sign * a) for a in (const(0), *atom.args))})"
     out: list[str] = []
     # Positive terms first, so that `K - k` does not print as `-k + K`.
     for m, c in sorted(term.terms, key=lambda t: t[1] < 0):
@@ -290,7 +298,7 @@ def _divide_exactly(n: Index, d: Index) -> tuple[Index, Index]:
             rest.remove(a)
         else:
             quotient, remainder = divmod(c, dc)
-            if not dm:
+            if not dm and not m:
                 if quotient:
                     q[m] = q.get(m, 0) + quotient
                 if remainder:
@@ -322,29 +330,45 @@ def ceil_div(n: IndexLike, d: IndexLike) -> Index:
     return floor_div(index(n) + d - 1, d)
 
 
-def _extremum(kind: str, args: list[Index]) -> Index:
-    flat: list[Index] = []
-    for a in args:
-        inner = a.atom
-        flat.extend(inner.args if isinstance(inner, Extremum) and inner.kind == kind else [a])
-    numbers = [a.constant for a in flat if a.constant is not None]
-    rest = sorted({a for a in flat if a.constant is None}, key=str)
-    if numbers:
-        best = min(numbers) if kind == "min" else max(numbers)
-        # Sizes are at least 1, so they never lose a maximum against a smaller number.
-        if not (kind == "max" and best <= 1 and any(isinstance(a.atom, Size) for a in rest)):
-            rest.append(const(best))
-    if len(rest) == 1:
-        return rest[0]
-    return Index({(Extremum(kind, tuple(rest)),): 1})
+def nonnegative(term: Index) -> bool:
+    """Whether the term is >= 0 by signs alone, sizes being >= 1."""
+    lowest = 0
+    for m, c in term.terms:
+        if any(not isinstance(a, Size) for a in m) or (c < 0 and m):
+            return False
+        lowest += c
+    return lowest >= 0
 
 
 def minimum(*args: IndexLike) -> Index:
-    return _extremum("min", [index(a) for a in args])
+    """The least of the terms, in canonical form: a pivot plus `Min` of the differences."""
+    flat = list(dict.fromkeys(index(a) for a in args))
+    kept = [a for a in flat if not any(b is not a and nonnegative(a - b) and not (nonnegative(b - a)) for b in flat)]
+    if len(kept) == 1:
+        return kept[0]
+    # A nested minimum with coefficient one, `r + min(0, d)`, is the two terms r and r + d.
+    spread: list[Index] = []
+    for a in kept:
+        minima = [m[0] for m, c in a.terms if c == 1 and len(m) == 1 and isinstance(m[0], Min)]
+        if len(minima) == 1 and isinstance(minima[0], Min):
+            rest = a - Index({(minima[0],): 1})
+            spread.extend([rest, *(rest + d for d in minima[0].args)])
+        else:
+            spread.append(a)
+    if len(spread) > len(kept):
+        return minimum(*spread)
+    best: tuple[str, Index, tuple[Index, ...]] | None = None
+    for pivot in kept:
+        differences = tuple(sorted((a - pivot for a in kept if a is not pivot), key=str))
+        label = ", ".join(map(str, differences))
+        if best is None or (len(label), label) < (len(best[0]), best[0]):
+            best = (label, pivot, differences)
+    assert best is not None
+    return best[1] + Index({(Min(best[2]),): 1})
 
 
 def maximum(*args: IndexLike) -> Index:
-    return _extremum("max", [index(a) for a in args])
+    return -minimum(*(-index(a) for a in args))
 
 
 def evaluate(term: Index, env: Mapping[Size | Var, int | np.ndarray]) -> int | np.ndarray:
@@ -358,14 +382,11 @@ def evaluate(term: Index, env: Mapping[Size | Var, int | np.ndarray]) -> int | n
                     product = product * env[a]
                 case Div(n, d):
                     product = product * (evaluate(n, env) // evaluate(d, env))
-                case Extremum(kind, args):
-                    values = [evaluate(x, env) for x in args]
-                    best = values[0]
-                    for v in values[1:]:
-                        if isinstance(best, int) and isinstance(v, int):
-                            best = min(best, v) if kind == "min" else max(best, v)
-                        else:
-                            best = np.minimum(best, v) if kind == "min" else np.maximum(best, v)
+                case Min(args):
+                    best: int | np.ndarray = 0
+                    for x in args:
+                        v = evaluate(x, env)
+                        best = min(best, v) if isinstance(best, int) and isinstance(v, int) else np.minimum(best, v)
                     product = product * best
         total = total + product
     return total
@@ -423,7 +444,7 @@ def parse(text: str, names: Callable[[str], Index] = size) -> Index:
                 if len(args) != 2:
                     raise ValueError(f"'{text}': ceildiv takes two arguments")
                 return ceil_div(args[0], args[1])
-            return _extremum(token, args)
+            return minimum(*args) if token == "min" else maximum(*args)
         if token and (token[0].isalpha() or token[0] == "_"):
             return names(token)
         raise ValueError(f"'{text}' is not an index expression: unexpected '{token or 'end'}'")
