@@ -24,10 +24,11 @@ from xdsl.dialects.builtin import (
     ModuleOp,
     StringAttr,
 )
-from xdsl.ir import Operation
-from xdsl.parser import Parser
+from xdsl.ir import AttributeInvT, Operation, SSAValue
+from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.parser.attribute_parser import AttrParser
 from xdsl.utils.exceptions import DiagnosticException, ParseError, UnregisteredConstructException
+from xdsl.utils.lexer import Span
 from xdsl.utils.mlir_lexer import MLIRTokenKind
 
 from axon_mlir.errors import AxonError
@@ -59,6 +60,7 @@ class AxonParser(Parser):
     def __init__(self, ctx: Context, text: str, name: str):
         super().__init__(ctx, text, name)
         self._file = StringAttr(name)
+        self._first_uses: dict[str, Span] = {}
         self._line_starts = [0, *(i + 1 for i, character in enumerate(text) if character == "\n")]
 
     def line_and_column(self, position: int) -> tuple[int, int]:
@@ -70,7 +72,22 @@ class AxonParser(Parser):
         """Parse the whole text; one without operations is an empty module."""
         if self._current_token.kind is MLIRTokenKind.EOF:
             return ModuleOp([])
-        return super().parse_module(allow_implicit_module)
+        try:
+            return super().parse_module(allow_implicit_module)
+        except ParseError:
+            self._check_forward_references()
+            raise
+
+    def resolve_operand(self, operand: UnresolvedOperand, type: AttributeInvT) -> SSAValue[AttributeInvT]:
+        """Find or announce an operand's value, and remember where each name is used first."""
+        self._first_uses.setdefault(operand.operand_name, operand.span)
+        return super().resolve_operand(operand, type)
+
+    def _check_forward_references(self) -> None:
+        """At the end of the text, report a name without definition where it is first used, not where the text ends."""
+        if self._current_token.kind is MLIRTokenKind.EOF:
+            for name in self.forward_ssa_references:
+                self.raise_error(f"value %{name} is used but not defined", self._first_uses[name])
 
     def parse_operation(self) -> Operation:
         """Parse an operation and give it the place where it starts, unless the text says `loc(...)`."""

@@ -55,6 +55,11 @@ def name_of(op: Operation) -> str:
     return op.op_name.data if isinstance(op, UnregisteredOp) else op.name
 
 
+def is_isolated(op: Operation) -> bool:
+    """Whether the operation's regions may not use values from around it."""
+    return op.has_trait(IsolatedFromAbove, value_if_unregistered=False)
+
+
 def place_of(op: Operation) -> str | None:
     """The `file:line:col` of an operation, or of the nearest operation around it that has one."""
     current: Operation | None = op
@@ -131,7 +136,7 @@ class _DominanceChecker:
 
     def _check_regions(self, op: Operation) -> None:
         outside = self._visible
-        if op.has_trait(IsolatedFromAbove):
+        if is_isolated(op):
             self._visible = set()
         for region in op.regions:
             self._check_region(region)
@@ -236,7 +241,7 @@ def _crosses_isolation(op: Operation, operand: SSAValue) -> bool:
     while current is not None and region is not None:
         if any(inner is region for inner in current.regions):
             return False
-        if current.has_trait(IsolatedFromAbove):
+        if is_isolated(current):
             return region.parent is not None and region.parent.is_ancestor(current)
         current = current.parent_op()
     return False

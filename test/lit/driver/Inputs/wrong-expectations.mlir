@@ -1,0 +1,2 @@
+// expected-error {{something else}}
+"a.a"() : () -> ()
