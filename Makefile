@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+LINT_READY := $(VENV)/.lint-ready
 JOBS ?= 2
 
 .DEFAULT_GOAL := help
@@ -27,8 +28,11 @@ test: $(READY) ## Run every test (unit, lit in-process, end to end)
 audit: $(READY) ## Run every test with each shortcut checked against the definition it replaces
 	AXON_AUDIT=1 $(BIN)/python -m pytest -n $(JOBS) test
 
-lint: $(READY) ## Check style, format and types
+$(LINT_READY): $(READY)
 	$(BIN)/python -m pip install --quiet -e '.[lint]'
+	touch $@
+
+lint: $(LINT_READY) ## Check style, format and types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/basedpyright

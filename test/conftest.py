@@ -8,8 +8,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 from lit_lint import lint
 from lit_runner import SUFFIXES, available_features, parse_script, run_file
+
+settings.register_profile("axon", deadline=None, derandomize=True)
+settings.load_profile("axon")
 
 LIT = Path(__file__).parent / "lit"
 

@@ -37,9 +37,8 @@ def add_output_arguments(parser: argparse.ArgumentParser) -> None:
 
 def add_device_argument(parser: argparse.ArgumentParser, default: str | None = DEFAULT_DEVICE) -> None:
     """Add `--device`."""
-    parser.add_argument(
-        "--device", metavar="DEVICE", default=default, type=device, help="trn1, trn2, trn3 or a description file"
-    )
+    names = ", ".join(device_names())
+    parser.add_argument("--device", default=default, type=device, help=f"{names} or a description file")
 
 
 def device(text: str) -> str:

@@ -152,6 +152,8 @@ def _run_pass(
     before = module.clone() if options.smt_verify_each else None
     try:
         module_pass.apply(context, module)
+    except AxonError as error:
+        raise error.at(name) from None
     except PassFailedException as error:
         raise AxonError(f"{module_pass.name}: {error}", where=name) from error
     if options.print_ir_after_all:

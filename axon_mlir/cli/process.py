@@ -57,7 +57,7 @@ def run_tool(
             _report(str(error))
             return int(error.exit_code)
         except SystemExit as error:
-            return error.code if isinstance(error.code, int) else int(ExitCode.OK)
+            return _code_of_exit(error)
         except BrokenPipeError:
             _silence_stdout()
             return int(ExitCode.OK)
@@ -70,6 +70,14 @@ def run_tool(
         except Exception as error:
             _report(_describe_internal_error(name, arguments, inputs, error))
             return int(ExitCode.INTERNAL)
+
+
+def _code_of_exit(error: SystemExit) -> int:
+    """What Python itself makes of a `SystemExit`: a message is printed and is a failure."""
+    if error.code is None or isinstance(error.code, int):
+        return error.code or int(ExitCode.OK)
+    _report(str(error.code))
+    return int(ExitCode.FAILED)
 
 
 def record_input(name: str, text: str) -> None:

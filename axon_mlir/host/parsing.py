@@ -8,6 +8,7 @@ This is the one file that overrides private hooks of xDSL; an upgrade of the pin
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from typing import cast
 
@@ -61,7 +62,7 @@ class AxonParser(Parser):
         super().__init__(ctx, text, name)
         self._file = StringAttr(name)
         self._first_uses: dict[str, Span] = {}
-        self._line_starts = [0, *(i + 1 for i, character in enumerate(text) if character == "\n")]
+        self._line_starts = [0, *(newline.end() for newline in re.finditer("\n", text))]
 
     def line_and_column(self, position: int) -> tuple[int, int]:
         """The line and column, both from 1, of a position in the text."""

@@ -34,6 +34,8 @@ def raising(error: BaseException):
         (AxonError("bad", where="f:1:2", accepted="good"), 3, "f:1:2: error: bad\n  accepted: good\n"),
         (UnsupportedError("not yet"), 3, "error: not yet\n"),
         (SystemExit(0), 0, ""),
+        (SystemExit(None), 0, ""),
+        (SystemExit("stop"), 1, "stop\n"),
         (BrokenPipeError(), 0, ""),
         (KeyboardInterrupt(), 130, "tool: interrupted\n"),
         (process.Terminated(), 143, "tool: terminated\n"),
