@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Operations without operands: constants, sizes as numbers, positions."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from xdsl.dialects.builtin import IntegerAttr, StringAttr, TensorType
+from xdsl.irdl import irdl_op_definition, prop_def, result_def, traits_def
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from axon_mlir.dialects.tensor_hl.base import TensorHlOp, Word, element_kind
+
+
+@irdl_op_definition
+class ConstantOp(TensorHlOp):
+    """One number in every element, a double read as its shortest decimal: `tensor_hl.constant 1.0e-05 : tensor<f32>`."""
+
+    name = "tensor_hl.constant"
+    MEANING: ClassVar[str] = "op constant() <value: real, shape: indices> -> z[shape...] { z[s...] = value }"
+    WORDS: ClassVar[tuple[Word, ...]] = (Word("value", "real"),)
+
+    y = result_def(TensorType)
+    # `value` would clash with the reader of the base class, hence another Python name.
+    number = prop_def(StringAttr, prop_name="value")
+    traits = traits_def(Pure())
+
+    def verify_elements(self) -> None:
+        """An integer type holds an integer."""
+        value = self.value("value")
+        if element_kind(self.result_types[0]) != "float" and (isinstance(value, float) or value.denominator != 1):
+            raise VerifyException(f"{self.number.data} is not an integer")
+
+
+@irdl_op_definition
+class SizeOp(TensorHlOp):
+    """A size expression as a number, such as the N of `sum / N`. `tensor_hl.size "N" : tensor<f32>`."""
+
+    name = "tensor_hl.size"
+    MEANING: ClassVar[str] = "op size() <term: index> -> z[] { z[] = term }"
+    WORDS: ClassVar[tuple[Word, ...]] = (Word("term", "index"),)
+
+    y = result_def(TensorType)
+    term = prop_def(StringAttr)
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class IotaOp(TensorHlOp):
+    """Each element is its position along an axis."""
+
+    name = "tensor_hl.iota"
+    MEANING: ClassVar[str] = "op iota() <axis: int, shape: indices> -> z[shape...] { z[s...] = at(s..., axis) }"
+    WORDS: ClassVar[tuple[Word, ...]] = (Word("axis", "int", "axis"),)
+
+    y = result_def(TensorType)
+    axis = prop_def(IntegerAttr)
+    traits = traits_def(Pure())
