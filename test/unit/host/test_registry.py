@@ -64,6 +64,12 @@ def test_the_universe_joins_xdsl_without_clashes():
     assert set(AXON.all_dialects) <= set(stock.all_dialects), "the package's entry point is installed"
 
 
+@pytest.mark.parametrize("name", registry.DIALECTS)
+def test_stock_contexts_load_our_dialects(name: str):
+    factory = Universe.get_multiverse().all_dialects[name]
+    assert loaded_or_skip(lambda _: factory(), name).name == name
+
+
 def test_the_universe_imports_nothing_heavy():
     code = "import sys, axon_mlir.universe; print([m for m in sys.modules if m in ('z3', 'lark', 'numpy')])"
     heavy = ("axon_mlir.dialects", "axon_mlir.transforms", "axon_mlir.smt", "axon_mlir.semantics")
