@@ -1,0 +1,940 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The normal form of scalar terms: sums of products over atoms, with sums pulled into canonical shape.
+
+A `Poly` is a rational combination of monomials, a monomial a product of atoms with rational exponents. Atoms are input
+elements, sizes, folds, opaque function applications, `exp` of a monomial, composite bases (under a negative or
+fractional exponent), minima and maxima, guarded terms. Bound variables are renamed canonically.
+
+Every identity used is a lemma of `LEMMAS`; a `Normalizer` records which ones, and with which instances, so that a
+certificate can restate them. Two terms with equal normal forms are equal wherever both are defined.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import lru_cache
+from itertools import permutations
+from math import gcd, isqrt
+from typing import Union
+
+from axon_mlir.semantics import terms as t
+from axon_mlir.semantics.functions import FUNCTIONS, MONOIDS
+from axon_mlir.semantics.index import Div, Index, Min, Size, Var, ceil_div, const, fresh_var, minimum, of_var
+from axon_mlir.semantics.index import Atom as IndexAtom
+
+LEMMAS: dict[str, str] = {
+    "congruence": "equal arguments give equal values",
+    "scale": "sum(k < n: c * f[k]) = c * sum(k < n: f[k])",
+    "add": "sum(k < n: f[k] + g[k]) = sum(k < n: f[k]) + sum(k < n: g[k])",
+    "const": "sum(k < n: c) = n * c",
+    "fubini": "sum(k < n: sum(l < m: f[k, l])) = sum(l < m: sum(k < n: f[k, l]))",
+    "tile": "sum(t < ceildiv(n, s): sum(j < min(s, n - s * t): f[s * t + j])) = sum(k < n: f[k])",
+    "single": "fold(k < 1: f[k]) = f[0]",
+    "max-scale": "max(k < n: c * f[k]) = c * max(k < n: f[k]), c >= 0",
+    "max-shift": "max(k < n: f[k] + c) = max(k < n: f[k]) + c",
+    "power": "x^a * x^b = x^(a + b)",
+    "exp": "exp(a + b) = exp(a) * exp(b)",
+    "fraction": "p = l + r: l * p^a = p^(a + 1) - r * p^a",
+}
+"""Name -> statement. `smt.lemmas` proves each by induction over ground recurrences."""
+
+
+@dataclass(frozen=True, slots=True)
+class Integer:
+    """An integer index atom used as a real; sizes are positive."""
+
+    atom: IndexAtom
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """An element of an input tensor."""
+
+    tensor: str
+    indices: tuple[Index, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Prime:
+    """A prime under a fractional exponent."""
+
+    value: int
+
+
+@dataclass(frozen=True, slots=True)
+class Base:
+    """A composite polynomial under a negative or fractional exponent."""
+
+    poly: Poly
+
+
+@dataclass(frozen=True, slots=True)
+class Exp:
+    """`exp` of a monomial; the monomial's coefficient is the exponent of the atom."""
+
+    mono: Mono
+
+
+@dataclass(frozen=True, slots=True)
+class Opaque:
+    """An uninterpreted function application."""
+
+    function: str
+    args: tuple[Poly, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Extreme:
+    """An n-ary `max` or `min` of polynomials."""
+
+    kind: str
+    args: tuple[Poly, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Sum:
+    """A sum over several variables of a product, connected through the variables."""
+
+    binders: tuple[tuple[Var, Index], ...]
+    mono: Mono
+
+
+@dataclass(frozen=True, slots=True)
+class OtherFold:
+    """A fold of any other monoid, or of a guarded body."""
+
+    monoid: str
+    var: Var
+    extent: Index
+    body: Poly
+
+
+@dataclass(frozen=True, slots=True)
+class Guarded:
+    """`if condition then a else b`."""
+
+    condition: str
+    then: Poly
+    otherwise: Poly
+
+
+@dataclass(frozen=True, slots=True)
+class Infinity:
+    """A symbolic infinity; only minima and maxima make sense of it."""
+
+    positive: bool
+
+
+Atom = Union[Integer, Element, Prime, Base, Exp, Opaque, Extreme, Sum, OtherFold, Guarded, Infinity]
+Mono = tuple[tuple[Atom, Fraction], ...]
+
+
+@dataclass(frozen=True)
+class Poly:
+    """A rational combination of monomials, sorted by key; equality is structural."""
+
+    terms: tuple[tuple[Mono, Fraction], ...]
+    _hash: int = field(init=False, repr=False, compare=False, default=0)
+
+    def __post_init__(self):
+        object.__setattr__(self, "_hash", hash(self.terms))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    @property
+    def constant(self) -> Fraction | None:
+        if not self.terms:
+            return Fraction(0)
+        if len(self.terms) == 1 and not self.terms[0][0]:
+            return self.terms[0][1]
+        return None
+
+    @property
+    def single(self) -> tuple[Mono, Fraction] | None:
+        return self.terms[0] if len(self.terms) == 1 else None
+
+    def __str__(self) -> str:
+        return poly_text(self)
+
+
+@lru_cache(maxsize=None)
+def atom_text(a: Atom) -> str:
+    match a:
+        case Integer(x):
+            return str(x)
+        case Element(name, indices):
+            return f"{name}[{', '.join(map(str, indices))}]"
+        case Prime(p):
+            return str(p)
+        case Base(p):
+            return f"({poly_text(p)})"
+        case Exp(m):
+            return f"exp({mono_text(m)})"
+        case Opaque(f, args):
+            return f"{f}({', '.join(map(poly_text, args))})"
+        case Extreme(kind, args):
+            return f"{kind}({', '.join(map(poly_text, args))})"
+        case Sum(binders, m):
+            return f"sum({', '.join(f'{v} < {n}' for v, n in binders)}: {mono_text(m)})"
+        case OtherFold(monoid, v, n, body):
+            return f"{monoid}({v} < {n}: {poly_text(body)})"
+        case Guarded(c, a1, b1):
+            return f"(if {c} then {poly_text(a1)} else {poly_text(b1)})"
+        case Infinity(positive):
+            return "inf" if positive else "-inf"
+
+
+@lru_cache(maxsize=None)
+def mono_text(m: Mono) -> str:
+    return " * ".join(atom_text(a) + ("" if e == 1 else f"^({e})") for a, e in m) or "1"
+
+
+@lru_cache(maxsize=None)
+def poly_text(p: Poly) -> str:
+    return " + ".join((f"{c} * " if c != 1 or not m else "") + mono_text(m) if m else str(c) for m, c in p.terms) or "0"
+
+
+def make_poly(terms: Mapping[Mono, Fraction]) -> Poly:
+    return Poly(tuple(sorted(((m, c) for m, c in terms.items() if c), key=lambda x: mono_text(x[0]))))
+
+
+ZERO = make_poly({})
+ONE = make_poly({(): Fraction(1)})
+
+
+def constant(value: Fraction | int) -> Poly:
+    return make_poly({(): Fraction(value)})
+
+
+@lru_cache(maxsize=None)
+def atom_symbols(a: Atom) -> frozenset[Size | Var]:
+    match a:
+        case Integer(x):
+            return Index({(x,): 1}).symbols()
+        case Element(_, indices):
+            return frozenset().union(*(i.symbols() for i in indices))
+        case Base(p):
+            return poly_symbols(p)
+        case Exp(m):
+            return mono_symbols(m)
+        case Opaque(_, args) | Extreme(_, args):
+            return frozenset().union(*map(poly_symbols, args))
+        case Sum(binders, m):
+            inside = mono_symbols(m).union(*(n.symbols() for _, n in binders))
+            return inside - {v for v, _ in binders}
+        case OtherFold(_, v, n, body):
+            return n.symbols() | (poly_symbols(body) - {v})
+        case Guarded(_, x, y):
+            return poly_symbols(x) | poly_symbols(y) | _guard_symbols[a]
+        case Prime() | Infinity():
+            return frozenset()
+
+
+_guard_symbols: dict[Guarded, frozenset[Size | Var]] = {}
+_guard_conditions: dict[Guarded, t.Condition] = {}
+
+
+def guard_condition(a: Guarded) -> t.Condition:
+    """The condition of a guarded atom (the atom itself holds its canonical text)."""
+    return _guard_conditions[a]
+
+
+@lru_cache(maxsize=None)
+def mono_symbols(m: Mono) -> frozenset[Size | Var]:
+    return frozenset().union(*(atom_symbols(a) for a, _ in m))
+
+
+@lru_cache(maxsize=None)
+def poly_symbols(p: Poly) -> frozenset[Size | Var]:
+    return frozenset().union(*(mono_symbols(m) for m, _ in p.terms))
+
+
+@lru_cache(maxsize=None)
+def positive(a: Atom) -> bool:
+    """Whether the atom is known to be > 0 by its kind alone."""
+    match a:
+        case Integer(x):
+            return isinstance(x, Size)
+        case Prime() | Exp():
+            return True
+        case Opaque(f, _):
+            return f == "sigmoid"
+        case _:
+            return False
+
+
+def _is_bound(v: Size | Var) -> bool:
+    return isinstance(v, Var) and v.name.startswith("#")
+
+
+@lru_cache(maxsize=None)
+def _binder_height(a: Atom) -> int:
+    """One more than the largest canonical binder number used inside."""
+    match a:
+        case Sum(binders, m):
+            return max([_mono_height(m), *(int(v.name[1:]) + 1 for v, _ in binders if _is_bound(v))])
+        case OtherFold(_, v, _, body):
+            return max(_poly_height(body), int(v.name[1:]) + 1 if _is_bound(v) else 0)
+        case Base(p):
+            return _poly_height(p)
+        case Exp(m):
+            return _mono_height(m)
+        case Opaque(_, args) | Extreme(_, args):
+            return max(map(_poly_height, args), default=0)
+        case Guarded(_, x, y):
+            return max(_poly_height(x), _poly_height(y))
+        case _:
+            return 0
+
+
+def _mono_height(m: Mono) -> int:
+    return max((_binder_height(a) for a, _ in m), default=0)
+
+
+def _poly_height(p: Poly) -> int:
+    return max((_mono_height(m) for m, _ in p.terms), default=0)
+
+
+def _bound_var(n: int) -> Var:
+    return Var(f"#{n}")
+
+
+def _factorise(n: int) -> dict[int, int]:
+    out: dict[int, int] = {}
+    d = 2
+    while d * d <= n:
+        while n % d == 0:
+            out[d] = out.get(d, 0) + 1
+            n //= d
+        d += 1
+    if n > 1:
+        out[n] = out.get(n, 0) + 1
+    return out
+
+
+class Normalizer:
+    """Computes normal forms and records the lemmas used. One per proof; the memo is its own."""
+
+    def __init__(self):
+        self.lemmas: set[str] = set()
+        self.tiles: set[tuple[Index, Index]] = set()
+        """Instances (n, s) of the tile lemma."""
+        self._memo: dict[t.Term, Poly] = {}
+
+    # -- ring operations -----------------------------------------------------------------------------------------
+
+    def add(self, *polys: Poly) -> Poly:
+        out: dict[Mono, Fraction] = {}
+        for p in polys:
+            for m, c in p.terms:
+                out[m] = out.get(m, Fraction(0)) + c
+        return self._reduced(make_poly(out))
+
+    def scale(self, p: Poly, c: Fraction) -> Poly:
+        return make_poly({m: c * k for m, k in p.terms})
+
+    def mul(self, a: Poly, b: Poly) -> Poly:
+        if a.constant is not None:
+            return self.scale(b, a.constant)
+        if b.constant is not None:
+            return self.scale(a, b.constant)
+        parts: list[Poly] = []
+        for m1, c1 in a.terms:
+            for m2, c2 in b.terms:
+                parts.append(self.scale(self._mono_product(m1, m2), c1 * c2))
+        return self.add(*parts)
+
+    def _mono_product(self, m1: Mono, m2: Mono) -> Poly:
+        exponents: dict[Atom, Fraction] = dict(m1)
+        for a, e in m2:
+            if a in exponents:
+                self.lemmas.add("power")
+            exponents[a] = exponents.get(a, Fraction(0)) + e
+        return self._from_exponents(exponents)
+
+    def _from_exponents(self, exponents: Mapping[Atom, Fraction]) -> Poly:
+        """A product of powers; composite bases with whole positive exponents and primes are multiplied out."""
+        coefficient = Fraction(1)
+        kept: dict[Atom, Fraction] = {}
+        expand: list[tuple[Poly, int]] = []
+        for a, e in exponents.items():
+            if e == 0:
+                continue
+            if isinstance(a, Prime):
+                whole = e.numerator // e.denominator
+                coefficient *= Fraction(a.value) ** whole
+                e -= whole
+                if e == 0:
+                    continue
+            elif isinstance(a, Base) and e > 0:
+                whole = e.numerator // e.denominator
+                if whole:
+                    expand.append((a.poly, whole))
+                e -= whole
+                if e == 0:
+                    continue
+            kept[a] = e
+        mono = tuple(sorted(kept.items(), key=lambda x: (atom_text(x[0]), x[1])))
+        out = make_poly({mono: coefficient})
+        for p, n in expand:
+            for _ in range(n):
+                out = self.mul(out, p)
+        return out
+
+    def _reduced(self, p: Poly) -> Poly:
+        """Rewrite `lead * base^e` (e < 0) to `base^(e + 1) - rest * base^e` until nothing changes."""
+        for _ in range(64):
+            for m, c in p.terms:
+                step = self._reduce_mono(m)
+                if step is not None:
+                    self.lemmas.add("fraction")
+                    rest = make_poly({k: v for k, v in p.terms if k != m})
+                    p = self._plain_add(rest, self.scale(step, c))
+                    break
+            else:
+                return p
+        return p
+
+    def _plain_add(self, *polys: Poly) -> Poly:
+        out: dict[Mono, Fraction] = {}
+        for p in polys:
+            for m, c in p.terms:
+                out[m] = out.get(m, Fraction(0)) + c
+        return make_poly(out)
+
+    def _reduce_mono(self, m: Mono) -> Poly | None:
+        exponents = dict(m)
+        for a, e in m:
+            if not (isinstance(a, Base) and e < 0):
+                continue
+            lead, coefficient = _leading(a.poly)
+            if not lead or any(exponents.get(x, Fraction(0)) < k or k < 0 for x, k in lead):
+                continue
+            outer = dict(exponents)
+            for x, k in lead:
+                outer[x] = outer[x] - k
+            raised = dict(outer)
+            raised[a] = e + 1
+            pieces = [self.scale(self._product_of(raised), 1 / coefficient)]
+            for r, k in a.poly.terms:
+                if r != lead:
+                    lowered = dict(outer)
+                    for x, n in r:
+                        lowered[x] = lowered.get(x, Fraction(0)) + n
+                    pieces.append(self.scale(self._product_of(lowered), -k / coefficient))
+            return self._plain_add(*pieces)
+        return None
+
+    def _product_of(self, exponents: Mapping[Atom, Fraction]) -> Poly:
+        return self._from_exponents(exponents)
+
+    def power(self, p: Poly, e: Fraction) -> Poly:
+        """`p ** e` where defined: p != 0 for negative e, p >= 0 for fractional e."""
+        if e == 0:
+            return ONE
+        if e == 1:
+            return p
+        if p == ZERO:
+            return ZERO if e > 0 else self._from_exponents({Base(ZERO): e})
+        whole = e.denominator == 1
+        if whole and e > 0 and (len(p.terms) == 1 or (e <= 4 and len(p.terms) <= 8)):
+            out = ONE
+            for _ in range(int(e)):
+                out = self.mul(out, p)
+            return out
+        content, rest = self._content(p, whole)
+        outside: dict[Atom, Fraction] = {}
+        coefficient = Fraction(1)
+        mono, number_ = content
+        if whole:
+            coefficient = number_ ** int(e)
+        else:
+            for prime, n in _factorise(number_.numerator).items():
+                outside[Prime(prime)] = outside.get(Prime(prime), Fraction(0)) + n * e
+            for prime, n in _factorise(number_.denominator).items():
+                outside[Prime(prime)] = outside.get(Prime(prime), Fraction(0)) - n * e
+        for a, k in mono:
+            outside[a] = outside.get(a, Fraction(0)) + k * e
+        if rest != ONE:
+            lone = rest.single
+            if lone is not None and lone[1] == 1 and len(lone[0]) == 1:
+                (a, k) = lone[0][0]
+                if whole or k.denominator != 1 or k.numerator % 2:
+                    outside[a] = outside.get(a, Fraction(0)) + k * e
+                else:
+                    outside[Base(rest)] = e
+            else:
+                outside[Base(rest)] = outside.get(Base(rest), Fraction(0)) + e
+        return self.scale(self._from_exponents(outside), coefficient)
+
+    def _content(self, p: Poly, whole: bool) -> tuple[tuple[Mono, Fraction], Poly]:
+        """Split `p = content * rest`: a rational and atoms that may leave the power (only positive ones if e is
+        fractional); for whole exponents any common atom may."""
+        numerator, denominator = 0, 1
+        for _, c in p.terms:
+            numerator = gcd(numerator, c.numerator)
+            denominator = denominator * c.denominator // gcd(denominator, c.denominator)
+        number_ = Fraction(numerator, denominator)
+        if whole and _leading(p)[1] < 0:
+            number_ = -number_
+        lowest: dict[Atom, Fraction] = {}
+        for a in {a for m, _ in p.terms for a, _ in m}:
+            if whole or positive(a):
+                k = min(dict(m).get(a, Fraction(0)) for m, _ in p.terms)
+                if k:
+                    lowest[a] = k
+        if len(p.terms) == 1 and whole:
+            lowest = dict(p.terms[0][0])
+        rest: dict[Mono, Fraction] = {}
+        for m, c in p.terms:
+            exponents = dict(m)
+            for a, k in lowest.items():
+                exponents[a] = exponents.get(a, Fraction(0)) - k
+            kept = tuple(sorted(((a, k) for a, k in exponents.items() if k), key=lambda x: (atom_text(x[0]), x[1])))
+            rest[kept] = rest.get(kept, Fraction(0)) + c / number_
+        mono = tuple(sorted(lowest.items(), key=lambda x: (atom_text(x[0]), x[1])))
+        return (mono, number_), make_poly(rest)
+
+    # -- terms ---------------------------------------------------------------------------------------------------
+
+    def index(self, i: Index) -> Poly:
+        out: dict[Mono, Fraction] = {}
+        for m, c in i.terms:
+            exponents: dict[Atom, Fraction] = {}
+            for a in m:
+                exponents[Integer(a)] = exponents.get(Integer(a), Fraction(0)) + 1
+            mono = tuple(sorted(exponents.items(), key=lambda x: (atom_text(x[0]), x[1])))
+            out[mono] = out.get(mono, Fraction(0)) + c
+        return make_poly(out)
+
+    def term(self, x: t.Term) -> Poly:
+        found = self._memo.get(x)
+        if found is None:
+            found = self._term(x)
+            self._memo[x] = found
+        return found
+
+    def _atom(self, a: Atom) -> Poly:
+        return make_poly({((a, Fraction(1)),): Fraction(1)})
+
+    def _term(self, x: t.Term) -> Poly:
+        match x:
+            case t.Const(v):
+                return self._atom(Infinity(v == "inf")) if isinstance(v, str) else constant(v)
+            case t.IndexValue(i):
+                return self.index(i)
+            case t.Read(name, indices):
+                return self._atom(Element(name, indices))
+            case t.Apply(f, args):
+                return self.apply(f, [self.term(a) for a in args])
+            case t.Fold(m, v, n, body):
+                return self.fold(m, v, n, self.term(body))
+            case t.Select(c, a, b):
+                return self.guarded(c, self.term(a), self.term(b))
+
+    def guarded(self, c: t.Condition, a: Poly, b: Poly) -> Poly:
+        if a == b:
+            return a
+        atom = Guarded(condition_text(c, self), a, b)
+        _guard_symbols[atom] = frozenset(t.free_symbols(t.Select(c, t.ZERO, t.ONE)))
+        _guard_conditions[atom] = c
+        return self._atom(atom)
+
+    def apply(self, function: str, args: list[Poly]) -> Poly:
+        match function:
+            case "add":
+                return self.add(*args)
+            case "mul":
+                return self.mul(args[0], args[1])
+            case "exp":
+                return self.exp(args[0])
+            case "power":
+                if args[1].constant is not None:
+                    return self.power(args[0], args[1].constant)
+            case "max" | "min":
+                return self.extreme(function, args)
+            case _:
+                definition = FUNCTIONS[function].definition
+                if definition is not None:
+                    return self.term_over(_definition(function), dict(zip("xyz", args, strict=False)))
+        if function == "log" and (single := args[0].single) is not None and len(single[0]) == 1 and single[1] == 1:
+            (a, e) = single[0][0]
+            if isinstance(a, Exp):
+                self.lemmas.add("exp")
+                return make_poly({a.mono: e})
+        self.lemmas.add("congruence")
+        return self._atom(Opaque(function, tuple(args)))
+
+    def term_over(self, x: t.Term, env: Mapping[str, Poly]) -> Poly:
+        """A term whose rank-0 reads are given as polynomials."""
+        match x:
+            case t.Read(name, ()):
+                return env[name]
+            case t.Apply(f, args):
+                return self.apply(f, [self.term_over(a, env) for a in args])
+            case _:
+                return self.term(x)
+
+    def exp(self, p: Poly) -> Poly:
+        out: dict[Atom, Fraction] = {}
+        for m, c in p.terms:
+            if m == ((Infinity(False), Fraction(1)),) and c == 1:
+                return ZERO
+            out[Exp(m)] = c
+        if len(out) > 1:
+            self.lemmas.add("exp")
+        return self._from_exponents(out)
+
+    def extreme(self, kind: str, args: Iterable[Poly]) -> Poly:
+        flat: list[Poly] = []
+        for a in args:
+            lone = a.single
+            inner = lone[0][0][0] if lone and lone[1] == 1 and len(lone[0]) == 1 and lone[0][0][1] == 1 else None
+            flat.extend(inner.args if isinstance(inner, Extreme) and inner.kind == kind else [a])
+        absorbing = self._atom(Infinity(kind == "max"))
+        neutral = self._atom(Infinity(kind == "min"))
+        if absorbing in flat:
+            return absorbing
+        numbers = [a.constant for a in flat if a.constant is not None]
+        kept = sorted({a for a in flat if a.constant is None and a != neutral}, key=poly_text)
+        if numbers:
+            kept.append(constant(max(numbers) if kind == "max" else min(numbers)))
+        if not kept:
+            return neutral
+        if len(kept) == 1:
+            return kept[0]
+        return self._atom(Extreme(kind, tuple(kept)))
+
+    # -- folds ---------------------------------------------------------------------------------------------------
+
+    def fold(self, monoid: str, v: Var, extent: Index, body: Poly) -> Poly:
+        if extent == 1:
+            self.lemmas.add("single")
+            return self.substitute(body, {v: const(0)})
+        if monoid == "sum":
+            if len(body.terms) > 1:
+                self.lemmas.add("add")
+            return self.add(*(self.scale(self._sum_of(v, extent, m), c) for m, c in body.terms))
+        if v not in poly_symbols(body) and monoid in ("max", "min"):
+            return body
+        flat = self._flatten_other(monoid, v, extent, body)
+        if flat is not None:
+            return flat
+        if monoid in ("max", "min"):
+            outside = make_poly({m: c for m, c in body.terms if v not in mono_symbols(m)})
+            if outside != ZERO:
+                self.lemmas.add("max-shift")
+                inside = make_poly({m: c for m, c in body.terms if v in mono_symbols(m)})
+                return self.add(outside, self.fold(monoid, v, extent, inside))
+            content = self._positive_content(v, body)
+            if content is not None:
+                self.lemmas.add("max-scale")
+                factor, rest = content
+                return self.mul(factor, self.fold(monoid, v, extent, rest))
+        return self._atom(self._named_fold(monoid, v, extent, body))
+
+    def _positive_content(self, v: Var, body: Poly) -> tuple[Poly, Poly] | None:
+        (mono, number_), _ = self._content(body, False)
+        kept = tuple((a, e) for a, e in mono if v not in atom_symbols(a))
+        if number_ == 1 and not kept:
+            return None
+        factor = make_poly({kept: number_})
+        inverse = make_poly({tuple((a, -e) for a, e in kept): 1 / number_})
+        return factor, self.mul(body, inverse)
+
+    def _named_fold(self, monoid: str, v: Var, extent: Index, body: Poly) -> OtherFold:
+        name = _bound_var(max(_poly_height(body), 0))
+        return OtherFold(monoid, name, extent, self.substitute(body, {v: of_var(name)}))
+
+    def _flatten_other(self, monoid: str, v: Var, extent: Index, body: Poly) -> Poly | None:
+        """The tile lemma for other monoids: the body is exactly one fold of the same monoid."""
+        lone = body.single
+        if lone is None or lone[1] != 1 or len(lone[0]) != 1 or lone[0][0][1] != 1:
+            return None
+        inner = lone[0][0][0]
+        if not isinstance(inner, OtherFold) or inner.monoid != monoid:
+            return None
+        step = self._tile_step(v, extent, inner.extent)
+        if step is None:
+            return None
+        n, s = step
+        u, k = fresh_var("u"), fresh_var("k")
+        renamed = self.substitute(inner.body, {inner.var: of_var(u)})
+        flat = self.substitute(renamed, {u: of_var(k) - s * of_var(v)})
+        if v in poly_symbols(flat):
+            return None
+        self.lemmas.add("tile")
+        self.tiles.add((n, s))
+        return self.fold(monoid, k, n, flat)
+
+    def _sum_of(self, v: Var, extent: Index, m: Mono) -> Poly:
+        """`sum(v < extent: product)`."""
+        outside = {a: e for a, e in m if v not in atom_symbols(a)}
+        inside = [(a, e) for a, e in m if v in atom_symbols(a)]
+        if outside and inside:
+            self.lemmas.add("scale")
+        if not inside:
+            self.lemmas.add("const")
+            return self.mul(self.index(extent), self._from_exponents(outside))
+        binders: list[tuple[Var, Index]] = [(v, extent)]
+        factors: dict[Atom, Fraction] = {}
+        for a, e in inside:
+            if isinstance(a, Sum) and e.denominator == 1 and e > 0:
+                self.lemmas.add("fubini")
+                for _ in range(int(e)):
+                    fresh: dict[Size | Var, Index] = {w: of_var(fresh_var("s")) for w, _ in a.binders}
+                    for w, n in a.binders:
+                        binders.append((_as_var(fresh[w]), n.substitute(fresh)))
+                    for b, k in self._substitute_mono(a.mono, fresh):
+                        factors[b] = factors.get(b, Fraction(0)) + k
+            else:
+                factors[a] = factors.get(a, Fraction(0)) + e
+        product = self._from_exponents(factors)
+        if len(product.terms) != 1:
+            # Merging made a base expand; sum the pieces one by one.
+            out = product
+            for w, n in reversed(binders):
+                out = self.fold("sum", w, n, out)
+            return self.mul(out, self._from_exponents(outside))
+        mono, coefficient = product.terms[0]
+        binders, mono = self._flatten(binders, mono)
+        return self.mul(self.scale(self._connected(binders, mono), coefficient), self._from_exponents(outside))
+
+    def _tile_step(self, v: Var, outer: Index, inner: Index) -> tuple[Index, Index] | None:
+        """(n, s) with outer = ceildiv(n, s) and inner = min(s, n - s * v)."""
+        if v not in inner.symbols():
+            return None
+        zero = inner.substitute({v: const(0)})
+        for s in _step_candidates(outer, inner, v):
+            for n in _length_candidates(outer, inner, v, s):
+                if ceil_div(n, s) == outer and minimum(s, n - s * of_var(v)) == inner and v not in n.symbols():
+                    return n, s
+        del zero
+        return None
+
+    def _flatten(self, binders: list[tuple[Var, Index]], mono: Mono) -> tuple[list[tuple[Var, Index]], Mono]:
+        """Apply the tile lemma wherever a pair of binders is a tiling."""
+        changed = True
+        while changed:
+            changed = False
+            for v, outer in binders:
+                for u, inner in binders:
+                    if u is v or v not in inner.symbols():
+                        continue
+                    step = self._tile_step(v, outer, inner)
+                    if step is None:
+                        continue
+                    n, s = step
+                    k = fresh_var("k")
+                    flat = self._substitute_mono(mono, {u: of_var(k) - s * of_var(v)})
+                    others = [(w, x.substitute({u: of_var(k) - s * of_var(v)})) for w, x in binders if w not in (u, v)]
+                    if v in mono_symbols(flat) or any(v in x.symbols() for _, x in others):
+                        continue
+                    self.lemmas.add("tile")
+                    self.tiles.add((n, s))
+                    binders, mono, changed = [*others, (k, n)], flat, True
+                    break
+                if changed:
+                    break
+        return binders, mono
+
+    def _connected(self, binders: list[tuple[Var, Index]], mono: Mono) -> Poly:
+        """Split a multiple sum into factors that share no variable, and name the variables canonically."""
+        groups: list[tuple[set[Var], list[tuple[Atom, Fraction]]]] = []
+        names = {v for v, _ in binders}
+        for a, e in mono:
+            touched = {v for v in atom_symbols(a) if isinstance(v, Var) and v in names}
+            merged: tuple[set[Var], list[tuple[Atom, Fraction]]] = (set(touched), [(a, e)])
+            rest: list[tuple[set[Var], list[tuple[Atom, Fraction]]]] = []
+            for g in groups:
+                if g[0] & merged[0]:
+                    merged = (g[0] | merged[0], g[1] + merged[1])
+                else:
+                    rest.append(g)
+            groups = [*rest, merged]
+        for v, n in binders:
+            deps = {w for w in n.symbols() if isinstance(w, Var) and w in names}
+            if deps:
+                joined: tuple[set[Var], list[tuple[Atom, Fraction]]] = ({v, *deps}, [])
+                rest = []
+                for g in groups:
+                    if g[0] & joined[0]:
+                        joined = (g[0] | joined[0], g[1] + joined[1])
+                    else:
+                        rest.append(g)
+                groups = [*rest, joined]
+        extents = dict(binders)
+        out = ONE
+        used: set[Var] = set()
+        for variables, factors in groups:
+            used |= variables
+            if not variables:
+                out = self.mul(out, self._from_exponents(dict(factors)))
+                continue
+            product = tuple(sorted(factors, key=lambda x: (atom_text(x[0]), x[1])))
+            out = self.mul(out, self._atom(self._named_sum([(v, extents[v]) for v, _ in binders if v in variables], product)))
+        for v, n in binders:
+            if v not in used:
+                self.lemmas.add("const")
+                out = self.mul(out, self.index(n))
+        return out
+
+    def _named_sum(self, binders: list[tuple[Var, Index]], mono: Mono) -> Sum:
+        """Rename binders to `#h, #h+1, ...` in the order that gives the least text."""
+        height = _mono_height(mono)
+        names = [_bound_var(height + n) for n in range(len(binders))]
+        best: Sum | None = None
+        orders = permutations(binders) if len(binders) <= 4 else [tuple(sorted(binders, key=lambda b: self._profile(b, mono)))]
+        for order in orders:
+            rename: dict[Size | Var, Index] = {v: of_var(w) for (v, _), w in zip(order, names, strict=True)}
+            candidate = Sum(
+                tuple((w, n.substitute(rename)) for (_, n), w in zip(order, names, strict=True)),
+                self._substitute_mono(mono, rename),
+            )
+            if best is None or atom_text(candidate) < atom_text(best):
+                best = candidate
+        assert best is not None
+        return best
+
+    def _profile(self, binder: tuple[Var, Index], mono: Mono) -> str:
+        v, n = binder
+        anonymous: dict[Size | Var, Index] = {v: of_var(Var("#x"))}
+        return f"{n} {sorted(atom_text(a) for a, _ in self._substitute_mono(mono, anonymous) if v in mono_symbols(mono))}"
+
+    # -- substitution --------------------------------------------------------------------------------------------
+
+    def _substitute_mono(self, m: Mono, binding: Mapping[Size | Var, Index]) -> Mono:
+        poly = self.substitute(make_poly({m: Fraction(1)}), binding)
+        lone = poly.single
+        if lone is None or lone[1] != 1:
+            # A substituted index became a sum (an Integer atom): keep it as a composite base of exponent one.
+            return ((Base(poly), Fraction(1)),)
+        return lone[0]
+
+    def substitute(self, p: Poly, binding: Mapping[Size | Var, Index]) -> Poly:
+        if poly_symbols(p).isdisjoint(binding):
+            return p
+        parts: list[Poly] = []
+        for m, c in p.terms:
+            out = constant(c)
+            for a, e in m:
+                out = self.mul(out, self.power(self._substitute_atom(a, binding), e))
+            parts.append(out)
+        return self.add(*parts)
+
+    def _substitute_atom(self, a: Atom, binding: Mapping[Size | Var, Index]) -> Poly:
+        if atom_symbols(a).isdisjoint(binding):
+            return self._atom(a)
+        match a:
+            case Integer(x):
+                return self.index(Index({(x,): 1}).substitute(binding))
+            case Element(name, indices):
+                return self._atom(Element(name, tuple(i.substitute(binding) for i in indices)))
+            case Base(p):
+                return self.substitute(p, binding)
+            case Exp(m):
+                return self.exp(self.substitute(make_poly({m: Fraction(1)}), binding))
+            case Opaque(f, args):
+                return self.apply(f, [self.substitute(x, binding) for x in args])
+            case Extreme(kind, args):
+                return self.extreme(kind, [self.substitute(x, binding) for x in args])
+            case Sum(binders, m):
+                inside: dict[Size | Var, Index] = {
+                    **{k: v for k, v in binding.items() if k not in {b for b, _ in binders}},
+                    **{v: of_var(fresh_var("s")) for v, _ in binders},
+                }
+                renamed = [(_as_var(inside[v]), n.substitute(inside)) for v, n in binders]
+                out = self.substitute(make_poly({m: Fraction(1)}), inside)
+                for v, n in reversed(renamed):
+                    out = self.fold("sum", v, n, out)
+                return out
+            case OtherFold(monoid, v, n, body):
+                fresh = fresh_var("s")
+                inside = {**{k: w for k, w in binding.items() if k != v}, v: of_var(fresh)}
+                return self.fold(monoid, fresh, n.substitute(inside), self.substitute(body, inside))
+            case Guarded(_, x, y):
+                condition = t.substitute_condition(_guard_conditions[a], binding)
+                return self.guarded(condition, self.substitute(x, binding), self.substitute(y, binding))
+            case _:
+                return self._atom(a)
+
+
+def _as_var(i: Index) -> Var:
+    atom = i.atom
+    assert isinstance(atom, Var)
+    return atom
+
+
+def _leading(p: Poly) -> tuple[Mono, Fraction]:
+    """The greatest monomial: total degree, then text."""
+    return max(p.terms, key=lambda x: (sum(e for _, e in x[0]), len(x[0]), mono_text(x[0])))
+
+
+def _step_candidates(outer: Index, inner: Index, v: Var) -> list[Index]:
+    out: list[Index] = []
+    for m, c in outer.terms:
+        if c == 1 and len(m) == 1 and isinstance(m[0], Div) and m[0].denominator not in out:
+            out.append(m[0].denominator)
+    for branch in _branches(inner):
+        if v not in branch.symbols() and branch not in out:
+            out.append(branch)
+    return out
+
+
+def _branches(i: Index) -> list[Index]:
+    """The terms of a minimum (the term itself when it is none)."""
+    minima = [m[0] for m, c in i.terms if c == 1 and len(m) == 1 and isinstance(m[0], Min)]
+    if len(minima) != 1 or not isinstance(minima[0], Min):
+        return [i]
+    rest = i - Index({(minima[0],): 1})
+    return [rest, *(rest + d for d in minima[0].args)]
+
+
+def _length_candidates(outer: Index, inner: Index, v: Var, s: Index) -> list[Index]:
+    """What n may be, given the step: the other branches of the inner extent, shifted back by s * v."""
+    rest = [b + s * of_var(v) for b in _branches(inner) if b != s]
+    rest = [b for b in rest if v not in b.symbols()]
+    out = [minimum(*rest)] if rest else []
+    for m, c in outer.terms:
+        if c == 1 and len(m) == 1 and isinstance(m[0], Div):
+            out.append(m[0].numerator - m[0].denominator + 1 + (outer - Index({m: 1})) * m[0].denominator)
+    return out
+
+
+@lru_cache(maxsize=None)
+def _definition(function: str) -> t.Term:
+    from axon_mlir.semantics.meaning import parse_scalar
+
+    text = FUNCTIONS[function].definition
+    assert text is not None
+    return parse_scalar(text, lambda name: t.Read(name, ()) if name in "xyz" else None)
+
+
+def definition_of(function: str, args: tuple[t.Term, ...]) -> t.Term | None:
+    """The function's definition over given arguments, or None when it has none."""
+    if FUNCTIONS[function].definition is None:
+        return None
+    env = dict(zip("xyz", args, strict=False))
+    return t.substitute(_definition(function), {}, lambda r: env[r.tensor] if r.tensor in env else r)
+
+
+def condition_text(c: t.Condition, n: Normalizer) -> str:
+    """A canonical text of a condition."""
+    match c:
+        case t.IndexCompare(r, a, b):
+            return f"{b - a} {'>' if r == '<' else '>=' if r == '<=' else '=='} 0"
+        case t.RealCompare(r, a, b):
+            gap = n.add(n.term(b), n.scale(n.term(a), Fraction(-1)))
+            return f"{poly_text(gap)} {'>' if r == '<' else '>=' if r == '<=' else '=='} 0"
+        case t.And(parts):
+            return "(" + " and ".join(sorted(condition_text(p, n) for p in parts)) + ")" if parts else "true"
+        case t.Or(parts):
+            return "(" + " or ".join(sorted(condition_text(p, n) for p in parts)) + ")" if parts else "false"
+        case t.Not(p):
+            return f"not ({condition_text(p, n)})"
+
+
+__all__ = ["LEMMAS", "MONOIDS", "Normalizer", "Poly", "definition_of", "isqrt", "poly_text"]
