@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""From IR to terms: what a function computes, as comprehensions over its inputs.
+
+The walk knows no dialect. An operation with a meaning is denoted by it; any other operation implements `Denotable`.
+Denotation is positional: loop bounds, steps, offsets and extents appear in the terms. What has to hold for the terms to
+be the truth (regions in bounds, iterations disjoint) is collected as obligations, each under the conditions of the
+loops around it.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from xdsl.dialects.builtin import IndexType, TensorType
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Block, Operation, SSAValue
+
+from axon_mlir.errors import AxonError
+from axon_mlir.semantics import terms as t
+from axon_mlir.semantics.index import Index, Var, fresh_var, of_var
+from axon_mlir.semantics.shapes import dtype_name, shape_of
+from axon_mlir.semantics.traits import HasMeaning
+
+UNDEFINED = "undefined"
+"""The tensor that stands for elements nobody has written; a term that reads it is not proved equal to anything."""
+
+
+class Undenotable(AxonError):
+    """The program has a meaning, but this version cannot state it as a term; the verdict is `unknown`."""
+
+
+@dataclass(frozen=True)
+class Obligation:
+    """`hypotheses |- goal`, for all values of the sizes and variables in it."""
+
+    kind: str
+    hypotheses: tuple[t.Condition, ...]
+    goal: t.Condition
+    where: str
+
+
+@dataclass(frozen=True)
+class Denotation:
+    """A function as comprehensions over its inputs."""
+
+    inputs: tuple[t.Comprehension, ...]
+    outputs: tuple[t.Comprehension, ...]
+    obligations: tuple[Obligation, ...]
+
+
+class Denotable(ABC):
+    """An operation that states its own term (regions, destination passing, index arithmetic)."""
+
+    @abstractmethod
+    def denote(self, walk: Denoter) -> None: ...
+
+
+@dataclass
+class Denoter:
+    """The walk over one function."""
+
+    values: dict[SSAValue, Index | t.Comprehension] = field(default_factory=dict[SSAValue, Any])
+    context: list[t.Condition] = field(default_factory=list[t.Condition])
+    obligations: list[Obligation] = field(default_factory=list[Obligation])
+    returned: tuple[t.Comprehension, ...] | None = None
+
+    def index(self, v: SSAValue) -> Index:
+        found = self.values[v]
+        if not isinstance(found, Index):
+            raise Undenotable(f"a tensor is used as an index ({v.type})")
+        return found
+
+    def tensor(self, v: SSAValue) -> t.Comprehension:
+        found = self.values[v]
+        if isinstance(found, Index):
+            raise Undenotable(f"an index is used as a tensor ({v.type})")
+        return found
+
+    def bind(self, v: SSAValue, value: Index | t.Comprehension) -> None:
+        self.values[v] = value
+
+    def require(self, kind: str, goal: t.Condition, op: Operation, *extra: t.Condition) -> None:
+        """Record that `goal` must hold here."""
+        if goal != t.TRUE:
+            self.obligations.append(Obligation(kind, (*self.context, *extra), goal, place(op)))
+
+    @contextmanager
+    def assuming(self, *conditions: t.Condition):
+        """Denote under more conditions (the range of a loop's counter)."""
+        self.context.extend(conditions)
+        try:
+            yield
+        finally:
+            del self.context[len(self.context) - len(conditions) :]
+
+    def block(self, block: Block) -> Sequence[SSAValue]:
+        """Denote a block; the operands of its terminator."""
+        for op in block.ops:
+            if op is block.last_op and not isinstance(op, Denotable | HasMeaning):
+                return tuple(op.operands)
+            self.operation(op)
+        return ()
+
+    def operation(self, op: Operation) -> None:
+        if isinstance(op, Denotable):
+            op.denote(self)
+        elif isinstance(op, HasMeaning):
+            operands = [self.tensor(v) for v in op.operands]
+            for r, value in zip(op.results, op.meaning().denote(operands, op.meaning_attributes()), strict=True):
+                self.bind(r, replace(value, dtype=dtype_of(r.type)))
+        elif isinstance(op, ReturnOp):
+            self.returned = tuple(self.tensor(v) for v in op.operands)
+        else:
+            raise Undenotable(f"'{op.name}' has no meaning", where=place(op))
+
+
+def place(op: Operation) -> str:
+    """Where an operation stands, for messages: its location when known, else its name."""
+    text = str(op.location)
+    if '"' in text:
+        name, _, rest = text.split('"', 2)[1:][0], None, text.split('"', 2)[2]
+        return f"{name}{rest.rstrip(')')}" if rest.startswith(":") else name
+    return f"'{op.name}'"
+
+
+def dtype_of(type_: Any) -> str | None:
+    """The element type's name of a tensor-like type."""
+    element = getattr(type_, "element_type", None)
+    return dtype_name(element) if element is not None else None
+
+
+def input_name(n: int) -> str:
+    """Inputs are named by position, so that two programs name them alike."""
+    return f"in{n}"
+
+
+def denote_function(func: FuncOp) -> Denotation:
+    """The meaning of a function; Undenotable when some operation cannot state it."""
+    walk = Denoter()
+    inputs: list[t.Comprehension] = []
+    for n, arg in enumerate(func.body.block.args):
+        if isinstance(arg.type, TensorType):
+            value = t.tensor_input(input_name(n), shape_of(arg.type), dtype_of(arg.type))
+        elif isinstance(arg.type, IndexType):
+            raise Undenotable("index arguments are not supported")
+        else:
+            value = t.tensor_input(input_name(n), (), dtype_name(arg.type))
+        inputs.append(value)
+        walk.bind(arg, value)
+    walk.block(func.body.block)
+    if walk.returned is None:
+        operands = func.body.block.last_op.operands if func.body.block.last_op else ()
+        walk.returned = tuple(walk.tensor(v) for v in operands)
+    for value, type_ in zip(walk.returned, func.function_type.outputs.data, strict=True):
+        declared = shape_of(type_)
+        for have, want in zip(value.shape, declared, strict=True):
+            walk.require("shape", t.equal(have, want), func)
+    return Denotation(tuple(inputs), walk.returned, tuple(walk.obligations))
+
+
+def undefined(shape: Sequence[Index], dtype: str | None) -> t.Comprehension:
+    """A tensor nobody has written."""
+    variables = tuple(fresh_var(f"i{n}") for n in range(len(shape)))
+    return t.Comprehension(tuple(shape), variables, t.Read(UNDEFINED, ()), dtype)
+
+
+def in_region(indices: Sequence[Index], offsets: Sequence[Index], sizes: Sequence[Index]) -> t.Condition:
+    """`offset <= index < offset + size` on every axis."""
+    parts: list[t.Condition] = []
+    for i, o, n in zip(indices, offsets, sizes, strict=True):
+        parts += [t.at_most(o, i), t.less(i, o + n)]
+    return t.conj(parts)
+
+
+def region_inside(offsets: Sequence[Index], sizes: Sequence[Index], shape: Sequence[Index]) -> t.Condition:
+    """`0 <= offset` and `offset + size <= extent` on every axis."""
+    parts: list[t.Condition] = []
+    for o, n, d in zip(offsets, sizes, shape, strict=True):
+        parts += [t.at_most(Index({}), o), t.at_most(o + n, d)]
+    return t.conj(parts)
+
+
+def insert(value: t.Comprehension, into: t.Comprehension, offsets: Sequence[Index]) -> t.Comprehension:
+    """`into` with a region replaced."""
+    variables = tuple(fresh_var(f"i{n}") for n in range(len(into.shape)))
+    at = tuple(map(of_var, variables))
+    body = t.select(
+        in_region(at, offsets, value.shape),
+        value.at([i - o for i, o in zip(at, offsets, strict=True)]),
+        into.at(at),
+    )
+    return t.Comprehension(into.shape, variables, body, into.dtype)
+
+
+def extract(source: t.Comprehension, offsets: Sequence[Index], sizes: Sequence[Index]) -> t.Comprehension:
+    """A region of `source`."""
+    variables = tuple(fresh_var(f"i{n}") for n in range(len(sizes)))
+    body = source.at([of_var(v) + o for v, o in zip(variables, offsets, strict=True)])
+    return t.Comprehension(tuple(sizes), variables, body, source.dtype)
+
+
+def range_of(v: Var, extent: Index) -> tuple[t.Condition, t.Condition]:
+    """`0 <= v < extent`."""
+    return t.at_most(Index({}), of_var(v)), t.less(of_var(v), extent)

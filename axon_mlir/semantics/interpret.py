@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Running IR on concrete arrays, over any domain: loops are executed, positions are real.
+
+This is the reference that counterexamples replay in, and what the printed kernel is compared with.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+from xdsl.dialects.builtin import TensorType
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Block, Operation, SSAValue
+
+from axon_mlir.errors import AxonError
+from axon_mlir.semantics.denotation import dtype_of, place
+from axon_mlir.semantics.domains import Domain, Field, Floats, Rationals
+from axon_mlir.semantics.index import Index, Size, Var, evaluate
+from axon_mlir.semantics.meaning import OpMeaning
+from axon_mlir.semantics.shapes import shape_of
+from axon_mlir.semantics.traits import HasMeaning
+
+NUMPY_DTYPES: dict[str, np.dtype[Any]] = {
+    "f64": np.dtype(np.float64),
+    "f32": np.dtype(np.float32),
+    "f16": np.dtype(np.float16),
+    "bf16": np.dtype(ml_dtypes.bfloat16),
+    "i32": np.dtype(np.int32),
+    "i8": np.dtype(np.int8),
+    "i1": np.dtype(np.bool_),
+}
+"""Element type name -> NumPy dtype."""
+
+
+class Interpretable(ABC):
+    """An operation that runs itself (regions, destination passing, index arithmetic)."""
+
+    @abstractmethod
+    def interpret(self, run: Interpreter) -> None: ...
+
+
+def round_to(array: np.ndarray, dtype: str | None) -> np.ndarray:
+    """Round floats to an element type, and come back to the array's own dtype."""
+    if dtype is None or dtype not in ("bf16", "f16", "f32"):
+        return array
+    return array.astype(NUMPY_DTYPES[dtype]).astype(array.dtype)
+
+
+@dataclass
+class Interpreter:
+    """One run. `typed`: every result is rounded to its element type, as the hardware rounds."""
+
+    domain: Domain
+    sizes: Mapping[str, int]
+    typed: bool = False
+    values: dict[SSAValue, np.ndarray | int] = field(default_factory=dict[SSAValue, Any])
+    steps: int = 0
+
+    def array(self, v: SSAValue) -> np.ndarray:
+        found = self.values[v]
+        assert isinstance(found, np.ndarray)
+        return found
+
+    def integer(self, v: SSAValue) -> int:
+        found = self.values[v]
+        assert isinstance(found, int)
+        return found
+
+    def number(self, i: Index, env: Mapping[Size | Var, int] | None = None) -> int:
+        """The value of an index term over the sizes (and `env`)."""
+        named: dict[Size | Var, int] = {Size(n): v for n, v in self.sizes.items()}
+        return int(evaluate(i, {**named, **(env or {})}))
+
+    def bind(self, v: SSAValue, value: np.ndarray | int) -> None:
+        if self.typed and isinstance(value, np.ndarray) and isinstance(self.domain, Floats):
+            value = round_to(value, dtype_of(v.type))
+        self.values[v] = value
+
+    def garbage(self, shape: Sequence[int]) -> np.ndarray:
+        """Unwritten memory: NaN in floats, an arbitrary odd value in exact domains."""
+        if isinstance(self.domain, Floats):
+            return np.full(shape, np.nan, dtype=self.domain.dtype)
+        if isinstance(self.domain, Rationals):
+            return np.broadcast_to(self.domain.integers(np.asarray(987654321)), shape).copy()
+        return np.full(shape, 987654321, dtype=self.domain.dtype)
+
+    def evaluate(self, meaning: OpMeaning, arrays: Sequence[np.ndarray], attributes: Mapping[str, Any]) -> list[np.ndarray]:
+        """Attributes that are index terms over sizes become numbers first."""
+        return meaning.evaluate(arrays, {k: self._concrete(v) for k, v in attributes.items()}, self.domain)
+
+    def _concrete(self, value: Any) -> Any:
+        if isinstance(value, Index):
+            return self.number(value)
+        if isinstance(value, list | tuple):
+            return tuple(self._concrete(x) for x in value)
+        return value
+
+    def block(self, block: Block) -> Sequence[np.ndarray | int]:
+        """Run a block; the values its terminator passes on."""
+        for op in block.ops:
+            if op is block.last_op and not isinstance(op, Interpretable | HasMeaning):
+                return [self.values[v] for v in op.operands]
+            self.operation(op)
+        return []
+
+    def operation(self, op: Operation) -> None:
+        self.steps += 1
+        if isinstance(op, Interpretable):
+            op.interpret(self)
+        elif isinstance(op, HasMeaning):
+            arrays = [self.array(v) for v in op.operands]
+            for r, value in zip(op.results, self.evaluate(op.meaning(), arrays, op.meaning_attributes()), strict=True):
+                self.bind(r, value)
+        elif not isinstance(op, ReturnOp):
+            raise AxonError(f"'{op.name}' cannot be executed", where=place(op))
+
+
+def solve_sizes(shapes: Sequence[Sequence[Index]], arrays: Sequence[np.ndarray]) -> dict[str, int]:
+    """The numbers of the size symbols, read off the arrays' shapes; AxonError when they disagree."""
+    sizes: dict[str, int] = {}
+    pending: list[tuple[Index, int, str]] = []
+    for n, (shape, array) in enumerate(zip(shapes, arrays, strict=True)):
+        if len(shape) != array.ndim:
+            raise AxonError(f"argument {n} has rank {array.ndim}", accepted=f"rank {len(shape)}")
+        for axis, (d, actual) in enumerate(zip(shape, array.shape, strict=True)):
+            atom = d.atom
+            if isinstance(atom, Size):
+                if sizes.setdefault(atom.name, actual) != actual:
+                    raise AxonError(f"axis {axis} of argument {n} is {actual}, but {atom.name} is {sizes[atom.name]}")
+            else:
+                pending.append((d, actual, f"axis {axis} of argument {n}"))
+    for d, actual, what in pending:
+        missing = [s for s in d.symbols() if isinstance(s, Size) and s.name not in sizes]
+        if len(missing) == 1:
+            # A product such as 2*H: solve for its one unknown.
+            coefficient = d.coefficient(missing[0])
+            rest = d.substitute({missing[0]: Index({})})
+            if coefficient is not None:
+                env: dict[Size | Var, int] = {Size(n): v for n, v in sizes.items()}
+                factor = int(evaluate(coefficient, env))
+                sizes[missing[0].name] = (actual - int(evaluate(rest, env))) // factor
+        elif missing:
+            raise AxonError(f"{what}: the sizes {', '.join(sorted(str(m) for m in missing))} of {d} are not determined")
+        if int(evaluate(d, {Size(n): v for n, v in sizes.items()})) != actual:
+            raise AxonError(f"{what} is {actual}, but must be {d}")
+    return sizes
+
+
+def argument_shapes(func: FuncOp) -> list[tuple[Index, ...]]:
+    """The symbolic shapes of a function's arguments (rank 0 for scalars)."""
+    return [shape_of(a.type) if isinstance(a.type, TensorType) else () for a in func.body.block.args]
+
+
+def evaluate_function(
+    func: FuncOp,
+    arrays: Sequence[np.ndarray],
+    domain: Domain,
+    *,
+    sizes: Mapping[str, int] | None = None,
+    typed: bool = False,
+) -> list[np.ndarray]:
+    """Run a function on arrays that hold elements of the domain (floats are converted)."""
+    arrays = [np.asarray(a) for a in arrays]
+    solved = solve_sizes(argument_shapes(func), arrays)
+    run = Interpreter(domain, {**solved, **(sizes or {})}, typed)
+    for arg, array in zip(func.body.block.args, arrays, strict=True):
+        if isinstance(domain, Floats):
+            array = array.astype(domain.dtype)
+        elif isinstance(domain, Field):
+            array = array.astype(np.int64)
+        run.bind(arg, array)
+    run.block(func.body.block)
+    last = func.body.block.last_op
+    return [run.array(v) for v in last.operands] if last is not None else []
