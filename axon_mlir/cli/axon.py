@@ -39,6 +39,7 @@ class SubcommandModule(Protocol):
 
 SUBCOMMANDS: Mapping[str, Subcommand] = {
     "doctor": Subcommand("axon_mlir.cli.doctor", "show versions, optional tools and devices"),
+    "run": Subcommand("axon_mlir.cli.run", "execute a kernel over NumPy with the device's rules checked"),
 }
 """The subcommands that exist."""
 

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""`axon run`: execute a kernel over NumPy with the rules of the device checked.
+
+The kernel's file is executed as Python, in a process of its own with limits of time and memory.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from axon_mlir.cli.arguments import add_device_argument, add_output_arguments
+from axon_mlir.cli.process import emit_json, wants_color
+from axon_mlir.errors import AxonError, ExitCode
+from axon_mlir.sim import Argument, HardwareViolation, RandomArray, RunResult, dtype_of, run_kernel
+from axon_mlir.sim.runner import DEFAULT_MEMORY_BYTES, DEFAULT_TIMEOUT
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from axon_mlir.cli.arguments import Subparsers
+
+ACCEPTED = "a .npy file, dtype[shape] such as bf16[128,512], or a Python literal"
+
+
+def register(subparsers: Subparsers) -> None:
+    """Add the subcommand's parser."""
+    parser = subparsers.add_parser(
+        "run", help="execute a kernel over NumPy with the device's rules checked", description=__doc__
+    )
+    parser.add_argument("kernel", metavar="KERNEL.py:FUNC", help="the file and the kernel in it (FUNC: the only one)")
+    parser.add_argument("arguments", metavar="ARG", nargs="*", help=ACCEPTED)
+    add_device_argument(parser)
+    parser.add_argument("--seed", type=int, default=0, help="of the arguments given as dtype[shape] (default 0)")
+    parser.add_argument(
+        "--timeout", metavar="S", type=float, default=DEFAULT_TIMEOUT, help="seconds the kernel may take (default 120)"
+    )
+    parser.add_argument(
+        "--out", metavar="FILE.npy", action="append", default=[], help="where to write an output (in order, repeatable)"
+    )
+    add_output_arguments(parser)
+
+
+def run(args: Namespace) -> int:
+    """Run the kernel, write what was asked for, and report."""
+    path, function = _kernel(args.kernel)
+    arguments = [parse_argument(text) for text in args.arguments]
+    try:
+        result = run_kernel(
+            path,
+            function,
+            arguments,
+            device=args.device,
+            seed=args.seed,
+            timeout=args.timeout,
+            memory_bytes=DEFAULT_MEMORY_BYTES,
+        )
+    except HardwareViolation as violation:
+        emit_json({"checks": [_violation(violation)]}, args.json)
+        raise
+    _write_outputs(result, args.out)
+    emit_json(_report(result), args.json)
+    if not args.quiet:
+        _print(result)
+    return ExitCode.OK
+
+
+def _kernel(text: str) -> tuple[Path, str | None]:
+    name, colon, function = text.rpartition(":")
+    if not colon or function.endswith(".py"):
+        name, function = text, ""
+    path = Path(name)
+    if not path.is_file():
+        raise AxonError(f"no file {name}", accepted="KERNEL.py:FUNC")
+    return path, function or None
+
+
+def parse_argument(text: str) -> Argument:
+    """What an ARG of the command line stands for."""
+    if text.endswith(".npy"):
+        try:
+            return np.load(text, allow_pickle=False)
+        except (OSError, ValueError) as error:
+            raise AxonError(f"cannot read an array: {error}", where=text, accepted=ACCEPTED) from error
+    spec = re.fullmatch(r"(\w+)\[\s*(\d+(?:\s*,\s*\d+)*)\s*,?\s*\]", text)
+    if spec:
+        dtype = dtype_of(spec.group(1))
+        return RandomArray(dtype.name, tuple(int(extent) for extent in spec.group(2).split(",")))
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError) as error:
+        raise AxonError(f"argument {text!r}", accepted=ACCEPTED) from error
+
+
+def _write_outputs(result: RunResult, files: Sequence[str]) -> None:
+    if len(files) > len(result.outputs):
+        raise AxonError(f"--out is given {len(files)} times, but the kernel returns {len(result.outputs)} outputs")
+    for file, output in zip(files, result.outputs, strict=False):
+        plain = output.dtype.type.__module__ == "numpy"
+        try:
+            # NumPy files have no bfloat16 or float8: those are written as float32, which holds each of their values.
+            np.save(file, output if plain else output.astype(np.float32))
+        except OSError as error:
+            raise AxonError(f"cannot write: {error.strerror or error}", where=file) from error
+
+
+def _report(result: RunResult) -> dict[str, Any]:
+    return {
+        "instructions": result.instructions,
+        "engines": {name: {"instructions": count} for name, count in sorted(result.engines.items())},
+        "dma": {"bytes": result.dma_bytes, "descriptors": result.dma_descriptors},
+        "sbuf_peak_bytes": result.sbuf_peak_bytes,
+        "psum_peak_banks": result.psum_peak_banks,
+        "checks": [{"rule": check.rule, "ok": True, "applied": check.applied} for check in result.checks],
+    }
+
+
+def _violation(violation: HardwareViolation) -> dict[str, Any]:
+    return {
+        "rule": violation.rule,
+        "ok": False,
+        "where": violation.where,
+        "instruction": violation.instruction,
+        "tensor": violation.tensor,
+        "message": violation.message,
+        "source": violation.source,
+    }
+
+
+def _print(result: RunResult) -> None:
+    table = Table(show_header=False, box=None)
+    table.add_column(style="bold")
+    table.add_column()
+    engines = ", ".join(f"{name} {count}" for name, count in sorted(result.engines.items()))
+    table.add_row("instructions", f"{result.instructions} ({engines})")
+    table.add_row("dma", f"{result.dma_bytes} bytes in {result.dma_descriptors} descriptors")
+    table.add_row("sbuf peak", f"{result.sbuf_peak_bytes} bytes of a partition")
+    table.add_row("psum peak", f"{result.psum_peak_banks} banks")
+    for output, dtype in zip(result.outputs, result.dtypes, strict=True):
+        table.add_row("output", f"{dtype}[{', '.join(map(str, output.shape))}]")
+    table.add_row("checks", f"{sum(check.applied for check in result.checks)} applied, all hold")
+    console = Console(file=sys.stderr, no_color=not wants_color(sys.stderr), highlight=False)
+    console.print(table)

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What the elements of tensors are: floats of the tensors' own types, or members of an exact domain."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from axon_mlir.errors import AxonError
+from axon_mlir.semantics import domains
+from axon_mlir.sim.dtypes import DType
+
+
+class Elements(Protocol):
+    """How a run stores, computes with, and hands out elements."""
+
+    domain: Any
+    """The domain in which instruction meanings are evaluated."""
+    exact: bool
+    """No type rounds; numbers of the kernel are exact."""
+
+    def storage(self, dtype: DType) -> np.dtype[Any]:
+        """The NumPy type that stores elements of `dtype`."""
+        ...
+
+    def load(self, values: NDArray[Any], dtype: DType) -> NDArray[Any]:
+        """Elements for an argument that the caller gives."""
+        ...
+
+    def read(self, stored: NDArray[Any], dtype: DType) -> NDArray[Any]:
+        """Stored elements as the domain computes with them."""
+        ...
+
+    def write(self, values: NDArray[Any], dtype: DType) -> NDArray[Any]:
+        """Computed values as they are stored; the one rounding."""
+        ...
+
+
+class FloatElements:
+    """Storage in the tensors' types, arithmetic in float32, one rounding of a result."""
+
+    exact = False
+
+    def __init__(self) -> None:
+        self.domain = domains.Floats(np.float32)
+
+    def storage(self, dtype: DType) -> np.dtype[Any]:
+        return dtype.numpy
+
+    def load(self, values: NDArray[Any], dtype: DType) -> NDArray[Any]:
+        return values.copy() if values.dtype == dtype.numpy else dtype.round(values)
+
+    def read(self, stored: NDArray[Any], dtype: DType) -> NDArray[Any]:
+        return stored if stored.dtype == np.float32 else stored.astype(np.float32)
+
+    def write(self, values: NDArray[Any], dtype: DType) -> NDArray[Any]:
+        if values.dtype == np.float32 and dtype.name == "float32":
+            return values
+        return dtype.round(values)
+
+
+class FieldElements:
+    """Members of a prime field: a rational is its numerator over its denominator."""
+
+    exact = True
+
+    def __init__(self) -> None:
+        self.domain = domains.Field()
+        self._prime: int = domains.Field.p
+
+    def storage(self, dtype: DType) -> np.dtype[Any]:
+        return np.dtype(np.int64)
+
+    def load(self, values: NDArray[Any], dtype: DType) -> NDArray[Any]:
+        prime = self._prime
+        if values.dtype.kind in "iub":
+            return values.astype(np.int64) % prime
+        if values.dtype == object:
+            flat = [_residue(Fraction(number), prime) for number in values.reshape(-1)]
+            return np.array(flat, np.int64).reshape(values.shape)
+        doubles = values.astype(np.float64)
+        if not np.isfinite(doubles).all():
+            raise AxonError("infinities and not-a-number are no members of a finite field")
+        mantissas, exponents = np.frexp(doubles)
+        whole = np.ldexp(mantissas, 53).astype(np.int64) % prime
+        powers, at = np.unique(exponents, return_inverse=True)
+        scales = np.array([_residue(Fraction(2) ** (int(power) - 53), prime) for power in powers], np.int64)
+        return whole * scales[at].reshape(whole.shape) % prime
+
+    def read(self, stored: NDArray[Any], dtype: DType) -> NDArray[Any]:
+        return stored
+
+    def write(self, values: NDArray[Any], dtype: DType) -> NDArray[Any]:
+        return values
+
+
+class RationalElements:
+    """Exact rationals, one Python object an element."""
+
+    exact = True
+
+    def __init__(self) -> None:
+        self.domain = domains.Rationals()
+
+    def storage(self, dtype: DType) -> np.dtype[Any]:
+        return np.dtype(object)
+
+    def load(self, values: NDArray[Any], dtype: DType) -> NDArray[Any]:
+        out = np.empty(values.size, object)
+        out[:] = _fractions(values)
+        return out.reshape(values.shape)
+
+    def read(self, stored: NDArray[Any], dtype: DType) -> NDArray[Any]:
+        return stored
+
+    def write(self, values: NDArray[Any], dtype: DType) -> NDArray[Any]:
+        return values
+
+
+def _fractions(values: NDArray[Any]) -> list[Fraction]:
+    if values.dtype == object:
+        return [Fraction(value) for value in values.reshape(-1)]
+    if values.dtype.kind in "iub":
+        return [Fraction(int(value)) for value in values.reshape(-1)]
+    return [Fraction(value) for value in values.astype(np.float64).reshape(-1).tolist()]
+
+
+def _residue(number: Fraction, prime: int) -> int:
+    return number.numerator * pow(number.denominator, -1, prime) % prime
+
+
+def elements(name: str) -> Elements:
+    """The elements of a run's domain: `float`, `field` or `rational`."""
+    if name == "float":
+        return FloatElements()
+    if name == "field":
+        return FieldElements()
+    if name == "rational":
+        return RationalElements()
+    raise ValueError(f"domain {name!r}; accepted: float, field, rational")

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Running a kernel inside this process: load its file against the look-alikes, call it, collect what it did."""
+
+from __future__ import annotations
+
+import ast
+import sys
+import traceback
+from collections.abc import Sequence
+from fractions import Fraction
+from pathlib import Path
+from types import ModuleType
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from axon_mlir.errors import AxonError
+from axon_mlir.sim.dtypes import DTYPES, DType, dtype_of
+from axon_mlir.sim.elements import elements
+from axon_mlir.sim.exact import READ_LITERAL, decimal, exact_literals, exact_number
+from axon_mlir.sim.failures import KernelFailure, Misuse, UnknownName
+from axon_mlir.sim.instructions import bind_instructions
+from axon_mlir.sim.limits import limits_of
+from axon_mlir.sim.lookalike import Kernel, installed, look_alikes
+from axon_mlir.sim.machine import Machine
+from axon_mlir.sim.result import Check, RunResult
+from axon_mlir.sim.transport import Argument, RandomArray, TypedArray
+from axon_mlir.targets import load_device
+
+_OURS = str(Path(__file__).resolve().parent.parent)
+
+
+def execute(
+    path: Path, function: str | None, arrays: Sequence[Argument], *, device: str, domain: str = "float", seed: int = 0
+) -> RunResult:
+    """Run a kernel in this process, without limits of time or memory; see `run_kernel`."""
+    target = load_device(device)
+    machine = Machine(limits_of(target), elements(domain), str(path))
+    instructions = bind_instructions(machine, target)
+    modules = look_alikes(machine, instructions)
+    with installed(modules), np.errstate(all="ignore"):
+        module = _load(path, machine)
+        kernel = _choose(module, function, path)
+        arguments = [_argument(machine, kernel, position, value, seed) for position, value in enumerate(arrays)]
+        _check_call(kernel, arguments, path)
+        try:
+            returned = kernel.function(*arguments)
+        except (AxonError, MemoryError):
+            raise
+        except Exception as error:
+            raise _raised(error, machine) from error
+        outputs = machine.outputs(returned)
+        sbuf, banks = machine.peaks()
+    return RunResult(
+        outputs=tuple(output.data.copy() for output in outputs),
+        dtypes=tuple(output.storage.dtype.name for output in outputs),
+        instructions=len(machine.lines),
+        engines=dict(machine.engines),
+        dma_bytes=machine.dma_bytes,
+        dma_descriptors=machine.dma_descriptors,
+        sbuf_peak_bytes=sbuf,
+        psum_peak_banks=banks,
+        checks=tuple(Check(rule, applied) for rule, applied in sorted(machine.applied.items())),
+    )
+
+
+def _load(path: Path, machine: Machine) -> ModuleType:
+    """Run the kernel's file as a module, against the look-alikes."""
+    try:
+        source = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise AxonError(f"cannot read the kernel: {error}", where=str(path)) from error
+    try:
+        tree = ast.parse(source, str(path))
+    except (SyntaxError, ValueError) as error:
+        line = getattr(error, "lineno", None)
+        raise AxonError(f"not Python: {error}", where=f"{path}:{line}" if line else str(path)) from error
+    module = ModuleType(path.stem)
+    module.__file__ = str(path)
+    if machine.elements.exact:
+        tree = exact_literals(tree)
+        module.__dict__[READ_LITERAL] = decimal
+    sys.path.insert(0, str(path.parent))
+    try:
+        exec(compile(tree, str(path), "exec"), module.__dict__)
+    except (AxonError, MemoryError):
+        raise
+    except Exception as error:
+        raise _raised(error, machine) from error
+    finally:
+        sys.path.remove(str(path.parent))
+    return module
+
+
+def _choose(module: ModuleType, function: str | None, path: Path) -> Kernel:
+    kernels = {name: value for name, value in vars(module).items() if isinstance(value, Kernel)}
+    names = ", ".join(kernels) or "none: no function of the file is marked @nki.jit"
+    if function is None:
+        if len(kernels) != 1:
+            raise AxonError(f"the file holds {len(kernels)} kernels", where=str(path), accepted=f"one of {names}")
+        return next(iter(kernels.values()))
+    if function not in kernels:
+        raise AxonError(f"no kernel `{function}`", where=str(path), accepted=names)
+    return kernels[function]
+
+
+def _argument(machine: Machine, kernel: Kernel, position: int, value: Any, seed: int) -> Any:
+    name = kernel.parameter(position)
+    if isinstance(value, RandomArray):
+        return machine.argument(value.values(seed, position), dtype_of(value.dtype), name)
+    if isinstance(value, TypedArray):
+        return machine.argument(value.values, DTYPES[value.dtype], name)
+    if isinstance(value, (np.ndarray, np.generic)):
+        array = cast("NDArray[Any]", np.asarray(value))  # pyright: ignore[reportUnknownArgumentType]
+        if array.ndim > 0:
+            return machine.argument(array, _device_type(array, machine), name)
+        value = array.item()
+    return exact_number(value) if machine.elements.exact else _plain(value)
+
+
+def _plain(value: Any) -> Any:
+    return float(value) if isinstance(value, Fraction) else value
+
+
+def _device_type(array: NDArray[Any], machine: Machine) -> DType:
+    """An array's type on the device; an exact run takes any numbers, as float32 unless the device has their type."""
+    if machine.elements.exact and array.dtype.name not in DTYPES:
+        return DTYPES["float32"]
+    return DTYPES["bool_"] if array.dtype == np.bool_ else dtype_of(array.dtype)
+
+
+def _check_call(kernel: Kernel, arguments: Sequence[Any], path: Path) -> None:
+    try:
+        kernel.signature.bind(*arguments)
+    except TypeError as error:
+        where = f"{path}:{kernel.function.__code__.co_firstlineno}"
+        raise AxonError(
+            f"`{kernel.name}`: {error}", where=where, accepted=f"{kernel.name}{kernel.signature}"
+        ) from error
+
+
+def _raised(error: Exception, machine: Machine) -> Exception:
+    """What a kernel's exception becomes; an exception that our own code did not mean to raise stays itself."""
+    frames = traceback.extract_tb(error.__traceback__)
+    line = next((frame.lineno for frame in reversed(frames) if frame.filename == machine.path), None)
+    where = machine.path if line is None else f"{machine.path}:{line}"
+    if isinstance(error, (UnknownName, Misuse)):
+        return KernelFailure(str(error), where=where)
+    for frame in reversed(frames):
+        if frame.filename == machine.path:
+            break
+        if frame.filename.startswith(_OURS):
+            return error
+    return KernelFailure(f"{type(error).__name__}: {error}", where=where)

@@ -1,0 +1,395 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Instructions as kernels call them: bound to a target's description, checked against it, computed from its meaning."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import prod
+from operator import itemgetter
+from typing import Any, NoReturn
+
+import numpy as np
+
+from axon_mlir.errors import AxonError
+from axon_mlir.semantics import terms
+from axon_mlir.semantics.evaluate import evaluate_comprehension
+from axon_mlir.semantics.functions import FUNCTIONS
+from axon_mlir.semantics.index import const
+from axon_mlir.sim.dtypes import DType
+from axon_mlir.sim.failures import KernelFailure, Misuse
+from axon_mlir.sim.lookalike import Symbol
+from axon_mlir.sim.machine import Machine
+from axon_mlir.sim.memory import ACCUMULATED, ON_CHIP, UNWRITTEN, WRITTEN, Tensor, contiguous_rows, overlaps
+from axon_mlir.targets import (
+    CallReference,
+    CallSequence,
+    Device,
+    Facts,
+    Form,
+    Instruction,
+    Selection,
+    TileFact,
+    Violation,
+)
+from axon_mlir.targets.device import CallArg
+
+DMA = "dma"
+"""The engine that moves data between memories, by its name in descriptions."""
+
+Getter = Callable[[Mapping[str, Any]], Any]
+
+
+@dataclass(frozen=True)
+class _Tile:
+    """An operand or result that is a tile: where the call passes it, and its shape as the meaning sees it."""
+
+    get: Getter
+    shape: tuple[int, ...]
+    dtype: DType
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """Everything about a call that its signature decides: the form, that it breaks no rule, what to count."""
+
+    operands: tuple[tuple[str, _Tile], ...]
+    """The tiles that are read, by name; immediates are part of the values."""
+    results: tuple[_Tile, ...]
+    values: tuple[terms.Comprehension, ...]
+    """What each result holds."""
+    engine: str
+    state: int
+    accumulates: tuple[bool, ...]
+    """Per operand: its elements must come from accumulating instructions."""
+    copies: bool
+    """The instruction moves elements of one type: no conversion."""
+    dma: tuple[int, int]
+    """Bytes and descriptors."""
+
+
+class BoundInstruction:
+    """One instruction of the device in one run."""
+
+    def __init__(self, machine: Machine, device: Device, instruction: Instruction):
+        self.machine = machine
+        self.device = device
+        self.instruction = instruction
+        self.__name__ = instruction.name
+        self._parameters = [parameter.name for parameter in instruction.signature]
+        self._plans: dict[Any, _Plan] = {}
+        self._dtypes = {dtype.nki.rpartition(".")[2]: dtype.name for dtype in device.dtypes.values()}
+        self._engines = {engine.nki: name for name, engine in device.engines.items()}
+        self._can_accumulate = any(operand.outs for form in instruction.forms for operand in form.operands)
+
+    def __repr__(self) -> str:
+        return self.instruction.nki
+
+    def __call__(self, *args: Any, **kwargs: Any) -> None:
+        for name, value in zip(self._parameters, args, strict=False):
+            kwargs[name] = value
+        kwargs.pop("name", None)
+        key = tuple((name, _key(value)) for name, value in kwargs.items())
+        try:
+            plan = self._plans.get(key)
+        except TypeError as error:
+            raise Misuse(f"`{self.instruction.nki}`: an argument that instructions do not take: {error}") from error
+        if plan is None:
+            plan = self._plan(kwargs, len(args))
+            self._plans[key] = plan
+        self._run(plan, kwargs)
+
+    # Running a call that breaks no static rule.
+
+    def _run(self, plan: _Plan, arguments: Mapping[str, Any]) -> None:
+        machine = self.machine
+        elements = machine.elements
+        number = machine.begin()
+        machine.engines[plan.engine] += 1
+        machine.applied["instruction"] += 1
+        values: dict[str, Any] = {}
+        for (name, operand), accumulates in zip(plan.operands, plan.accumulates, strict=True):
+            tensor: Tensor = operand.get(arguments)
+            self._check_written(tensor, name, accumulates)
+            tensor.storage.last_use = number
+            data = tensor.data if plan.copies else elements.read(tensor.data, operand.dtype)
+            values[name] = data.reshape(operand.shape)
+        try:
+            computed = [evaluate_comprehension(value, values, {}, elements.domain) for value in plan.values]
+        except AxonError as error:
+            raise error.at(machine.where()) from error
+        for result, value in zip(plan.results, computed, strict=True):
+            tensor = result.get(arguments)
+            stored = value if plan.copies else elements.write(value, result.dtype)
+            tensor.data[...] = stored.reshape(tensor.data.shape)
+            tensor.state[...] = plan.state
+            storage = tensor.storage
+            if storage.first_use < 0:
+                storage.first_use = number
+            storage.last_use = number
+        size, descriptors = plan.dma
+        if descriptors:
+            machine.transfer(size, descriptors)
+
+    def _check_written(self, tensor: Tensor, name: str, accumulates: bool) -> None:
+        """Refuse to read what nothing wrote, and to accumulate onto what no accumulating instruction wrote."""
+        machine = self.machine
+        lowest = int(tensor.state.min())
+        machine.applied["initialised"] += 1
+        if accumulates:
+            machine.applied["accumulate"] += 1
+        if lowest >= (ACCUMULATED if accumulates else WRITTEN):
+            return
+        wrong = tensor.state < ACCUMULATED if accumulates else tensor.state == UNWRITTEN
+        count = int(np.count_nonzero(wrong))
+        first = tuple(int(i) for i in np.argwhere(wrong)[0])
+        if accumulates:
+            message = f"accumulates onto {count} of {wrong.size} elements that no `{self.instruction.nki}` wrote"
+            rule = "accumulate"
+        else:
+            message = f"reads {count} of {wrong.size} elements of `{name}` that nothing wrote"
+            rule = "initialised"
+        machine.refuse(
+            f"{message}, first {first}",
+            rule=rule,
+            instruction=self.instruction.nki,
+            tensor=tensor.storage.describe(),
+            source=", ".join(self.instruction.sources) or None,
+        )
+
+    # Understanding a call for the first time.
+
+    def _plan(self, arguments: Mapping[str, Any], positional: int) -> _Plan:
+        if positional > len(self._parameters):
+            raise Misuse(f"`{self.instruction.nki}` takes {len(self._parameters)} arguments, not {positional}")
+        try:
+            selections = list(self.instruction.matches(arguments, is_tile=_is_tile, spell=_spell))
+            if not selections:
+                self.instruction.select(arguments, is_tile=_is_tile, spell=_spell)
+        except AxonError as error:
+            raise KernelFailure(
+                error.message, where=self.machine.where(), accepted=error.accepted, reason="raised"
+            ) from error
+        broken: list[tuple[Selection, list[Violation]]] = []
+        for selection in selections:
+            facts = self._facts(selection, arguments)
+            violations = selection.form.check(facts)
+            if not violations:
+                return self._accept(selection, facts)
+            broken.append((selection, violations))
+        selection, violations = min(broken, key=lambda pair: len(pair[1]))
+        self._refuse(selection, violations)
+
+    def _facts(self, selection: Selection, arguments: Mapping[str, Any]) -> Facts:
+        shapes = _shapes(selection)
+        tiles: dict[str, TileFact] = {}
+        for name, value in _tiles(selection).items():
+            start = value.partition if value.storage.space in ON_CHIP else None
+            dtype = self._dtypes.get(value.storage.dtype.name, value.storage.dtype.name)
+            tiles[name] = TileFact(shapes[name], value.storage.space, dtype, start)
+        named = selection.operands.items()
+        immediates: dict[str, Any] = {name: value for name, value in named if not isinstance(value, Tensor)}
+        engine = arguments.get("engine")
+        chosen = self._engines.get(engine.text) if isinstance(engine, Symbol) else None
+        options = {
+            name: value.text
+            for name, value in arguments.items()
+            if name in self.instruction.open_parameters and isinstance(value, Symbol)
+        }
+        attributes = {name: str(value) for name, value in selection.attributes.items()}
+        return Facts(tiles, chosen, attributes, immediates, options)
+
+    def _refuse(self, selection: Selection, violations: Sequence[Violation]) -> NoReturn:
+        first = violations[0]
+        named = {**selection.operands, **selection.results}
+        words = first.message.split()
+        tile = next((v for name, v in named.items() if isinstance(v, Tensor) and name in words), None)
+        self.machine.refuse(
+            "; ".join(violation.message for violation in violations),
+            rule=first.rule,
+            instruction=self.instruction.nki,
+            tensor=None if tile is None else tile.storage.describe(),
+            source=first.source,
+        )
+
+    def _accept(self, selection: Selection, facts: Facts) -> _Plan:
+        form = selection.form
+        machine = self.machine
+        getters = _getters(form)
+        operands: dict[str, _Tile] = {}
+        accumulates: list[bool] = []
+        for rule in form.operands:
+            value = selection.operands[rule.name]
+            if isinstance(value, Tensor):
+                shape = _flat(facts.tiles[rule.name].shape, len(rule.axes))
+                operands[rule.name] = _Tile(getters[rule.tied or rule.name], shape, value.storage.dtype)
+                accumulates.append(rule.outs and value.storage.space == "psum")
+        results: list[_Tile] = []
+        for rule in form.results:
+            value = selection.results[rule.name]
+            assert isinstance(value, Tensor)
+            _, _, extents, strides, _ = value.facts()
+            machine.applied["written-once"] += 1
+            if overlaps(extents, strides):
+                machine.refuse(
+                    f"`{rule.name}` visits an element more than once",
+                    rule="written-once",
+                    instruction=self.instruction.nki,
+                    tensor=value.storage.describe(),
+                    accepted="a pattern that visits each element once",
+                )
+            shape = _flat(facts.tiles[rule.name].shape, len(rule.axes))
+            results.append(_Tile(getters[rule.name], shape, value.storage.dtype))
+        tiles = _tiles(selection)
+        engines = (facts.engine,) if facts.engine else form.engines_for(facts)
+        engine = engines[0] if len(engines) == 1 else "any"
+        values = self._values(selection, operands, results)
+        one_type = len({tile.storage.dtype.name for tile in tiles.values()}) == 1
+        return _Plan(
+            operands=tuple(operands.items()),
+            results=tuple(results),
+            values=values,
+            engine=engine,
+            state=ACCUMULATED if self._can_accumulate else WRITTEN,
+            accumulates=tuple(accumulates),
+            copies=one_type and all(_moves_only(value.body) for value in values),
+            dma=_transfer(list(tiles.values())) if engine == DMA else (0, 0),
+        )
+
+    def _values(
+        self, selection: Selection, operands: Mapping[str, _Tile], results: Sequence[_Tile]
+    ) -> tuple[terms.Comprehension, ...]:
+        """The instruction's meaning at these shapes, attributes and immediates."""
+        attributes = dict(selection.attributes)
+        free = set(selection.form.free_sizes)
+        for rule, result in zip(selection.form.results, results, strict=True):
+            # Sizes that no operand has, as in a fill, are the result's.
+            attributes.update({axis: n for axis, n in zip(rule.axes, result.shape, strict=False) if axis in free})
+        inputs: list[terms.Comprehension] = []
+        for name, value in ((rule.name, selection.operands[rule.name]) for rule in selection.form.operands):
+            if name in operands:
+                inputs.append(terms.tensor_input(name, [const(extent) for extent in operands[name].shape]))
+            else:
+                inputs.append(terms.Comprehension((), (), self._constant(name, value)))
+        try:
+            values = tuple(selection.form.meaning.denote(inputs, attributes))
+        except AxonError as error:
+            raise KernelFailure(
+                f"{self.instruction.nki}: {error.message}", where=self.machine.where(), accepted=error.accepted
+            ) from error
+        for rule, value, result in zip(selection.form.results, values, results, strict=True):
+            shape = [extent.constant or 0 for extent in value.shape]
+            if prod(shape) != prod(result.shape):
+                self.machine.refuse(
+                    f"`{rule.name}` is {list(result.shape)}; the instruction writes {shape}",
+                    rule="shape",
+                    instruction=self.instruction.nki,
+                    tensor=repr(selection.results[rule.name]),
+                    source=selection.form.where,
+                )
+        return values
+
+    def _constant(self, name: str, value: Any) -> terms.Const:
+        number = value if isinstance(value, (int, Fraction)) else float(value)
+        if number != number:
+            raise Misuse(f"`{self.instruction.nki}`: {name} is not a number")
+        return terms.number(number)
+
+
+def bind_instructions(machine: Machine, device: Device) -> dict[str, BoundInstruction]:
+    """Every instruction of the device, by its name in kernels."""
+    return {
+        instruction.nki.rpartition(".")[2]: BoundInstruction(machine, device, instruction)
+        for instruction in device.instructions.values()
+    }
+
+
+def _is_tile(value: object) -> bool:
+    return isinstance(value, Tensor)
+
+
+def _spell(value: object) -> str:
+    if isinstance(value, Symbol):
+        return value.text
+    if isinstance(value, DType):
+        return f"nl.{value.name}"
+    raise Misuse(f"an instruction does not take a {type(value).__name__}")
+
+
+def _key(value: Any) -> Any:
+    """What decides, of an argument, which form a call has and which rules it breaks."""
+    if isinstance(value, Tensor):
+        return value.facts()
+    if isinstance(value, (list, tuple)):
+        return tuple(_key(item) for item in value)  # pyright: ignore[reportUnknownVariableType]
+    return (type(value), value)
+
+
+def _tiles(selection: Selection) -> dict[str, Tensor]:
+    """The tiles of a call, by the form's name of each."""
+    named = (*selection.operands.items(), *selection.results.items())
+    return {name: value for name, value in named if isinstance(value, Tensor)}
+
+
+def _shapes(selection: Selection) -> dict[str, tuple[int, ...]]:
+    """The shape of each tile as the form sees it.
+
+    A DMA matches elements in row-major order whatever the shapes: each tile is seen in the shape of the one on chip.
+    """
+    tiles = _tiles(selection)
+    shapes = {name: tile.data.shape for name, tile in tiles.items()}
+    if selection.form.engines == (DMA,):
+        on_chip = [tile for tile in tiles.values() if tile.storage.space in ON_CHIP]
+        seen = (on_chip or list(tiles.values()))[-1].data.shape
+        shapes = {name: seen if prod(shape) == prod(seen) else shape for name, shape in shapes.items()}
+    return shapes
+
+
+def _flat(shape: tuple[int, ...], rank: int) -> tuple[int, ...]:
+    """A shape as a form of this rank sees it: trailing axes merged."""
+    if len(shape) <= rank or rank == 0:
+        return shape
+    return (*shape[: rank - 1], prod(shape[rank - 1 :]))
+
+
+def _getters(form: Form) -> dict[str, Getter]:
+    """Operand or result name -> how to get it from a call's arguments."""
+    getters: dict[str, Getter] = {}
+
+    def visit(arg: CallArg, get: Getter) -> None:
+        if isinstance(arg, CallReference):
+            getters[arg.name] = get
+        elif isinstance(arg, CallSequence):
+            for position, item in enumerate(arg.items):
+                visit(item, _item(get, position))
+
+    for keyword, arg in form.call:
+        visit(arg, itemgetter(keyword))
+    return getters
+
+
+def _item(get: Getter, position: int) -> Getter:
+    return lambda arguments: get(arguments)[position]
+
+
+def _transfer(tiles: Sequence[Tensor]) -> tuple[int, int]:
+    """Bytes and descriptors of a DMA: one descriptor for each contiguous row, counted on the side that has more."""
+    rows = 0
+    for tile in tiles:
+        space, _, shape, strides, _ = tile.facts()
+        rows = max(rows, contiguous_rows(shape, strides, on_chip=space in ON_CHIP))
+    return max(tile.data.size * tile.storage.dtype.itemsize for tile in tiles), rows
+
+
+def _moves_only(body: terms.Term) -> bool:
+    """Does a term only say where its value is read?"""
+    match body:
+        case terms.Read():
+            return True
+        case terms.Apply(function, (argument,)):
+            return FUNCTIONS[function].copies and _moves_only(argument)
+        case terms.Select(_, left, right):
+            return _moves_only(left) and _moves_only(right)
+        case _:
+            return False

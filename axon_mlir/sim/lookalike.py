@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Look-alikes of the kernel language's modules, put before the interpreter only while a kernel runs."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import sys
+from collections.abc import Callable, Generator, Iterable, Mapping
+from contextlib import contextmanager
+from types import ModuleType
+from typing import Any
+
+from axon_mlir.sim.dtypes import DTYPES
+from axon_mlir.sim.failures import Misuse, UnknownName
+from axon_mlir.sim.machine import Machine
+from axon_mlir.sim.memory import ON_CHIP, DynamicSlice, Tensor
+
+OPERATORS = (
+    "invert left_shift right_shift bitwise_and bitwise_or bitwise_xor add subtract multiply maximum minimum "
+    "logical_and logical_or logical_xor equal not_equal greater_equal greater less_equal less power abs_max abs_min "
+    "abs square relu rsqrt reciprocal bypass average"
+).split()
+"""Operators of the language; what each computes is in the target's description."""
+
+ACTIVATIONS = (
+    "copy sigmoid prelu gelu gelu_dx gelu_apprx_tanh gelu_apprx_sigmoid gelu_apprx_sigmoid_dx silu silu_dx tanh "
+    "softplus mish erf erf_dx exp sign log sqrt sin arctan"
+).split()
+"""Activation functions of the language that are no operators."""
+
+ENUMS: Mapping[str, tuple[str, ...]] = {
+    "engine": ("tensor", "vector", "scalar", "gpsimd", "dma", "sync", "unknown"),
+    "reduce_cmd": ("idle", "reset", "reduce", "reset_reduce", "load_reduce"),
+    "dge_mode": ("unknown", "swdge", "hwdge", "none"),
+    "oob_mode": ("error", "skip"),
+    "matmul_perf_mode": ("none", "double_row"),
+    "nc_version": ("gen2", "gen3", "gen4"),
+    "dma_engine": ("dma", "gpsimd_dma"),
+}
+"""Enumerations of the instruction module."""
+
+
+class Symbol:
+    """A name of the kernel language that only stands for itself: an operator, a member of an enumeration."""
+
+    __slots__ = ("text",)
+
+    def __init__(self, text: str):
+        self.text = text
+
+    def __repr__(self) -> str:
+        return self.text
+
+    def __call__(self, *_: Any, **__: Any) -> Any:
+        raise Misuse(f"`{self.text}` is not simulated as a function; accepted: as an operator of an instruction")
+
+
+class Names:
+    """A namespace whose unknown names are refused in words."""
+
+    def __init__(self, text: str, members: Mapping[str, Any]):
+        self._text = text
+        self._members = dict(members)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        members: dict[str, Any] = self.__dict__["_members"]
+        if name not in members:
+            raise UnknownName(f"`{self._text}.{name}` is not simulated; accepted: {', '.join(members)}")
+        return members[name]
+
+
+class LookAlike(ModuleType):
+    """A module whose unknown names are refused in words."""
+
+    def __init__(self, name: str, short: str, members: Mapping[str, Any]):
+        super().__init__(name)
+        self.__path__ = []
+        self._short = short
+        self.__dict__.update(members)
+        self._accepted = sorted(members)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise UnknownName(f"`{self._short}.{name}` is not simulated; accepted: {', '.join(self._accepted)}")
+
+
+class Kernel:
+    """What `@nki.jit` makes of a function."""
+
+    def __init__(self, function: Callable[..., Any]):
+        self.function = function
+        self.name = function.__name__
+        self.signature = inspect.signature(function)
+        functools.update_wrapper(self, function)
+
+    def parameter(self, position: int) -> str:
+        """The name of a positional parameter, or nothing."""
+        names = list(self.signature.parameters)
+        return names[position] if position < len(names) else ""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.function(*args, **kwargs)
+
+    def __getitem__(self, cores: Any) -> Kernel:
+        if cores not in (1, (1,)):
+            raise Misuse(f"a launch on {cores} cores is not simulated; accepted: 1")
+        return self
+
+
+def _jit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
+    if options:
+        raise Misuse(f"`nki.jit` with {', '.join(options)} is not simulated; accepted: no options")
+    return Kernel if function is None else Kernel(function)
+
+
+class _Annotation:
+    """`nt.tensor[128, 512]`: says something to a reader, nothing to a run."""
+
+    def __getitem__(self, _: Any) -> _Annotation:
+        return self
+
+
+def look_alikes(machine: Machine, instructions: Mapping[str, Callable[..., Any]]) -> dict[str, ModuleType]:
+    """The modules of the kernel language for one run."""
+    language = LookAlike("nki.language", "nl", _language(machine, instructions))
+    enums = {name: Names(f"nisa.{name}", _symbols(f"nisa.{name}", members)) for name, members in ENUMS.items()}
+    isa = LookAlike("nki.isa", "nisa", {**enums, **instructions})
+    typing = LookAlike("nki.typing", "nt", {"tensor": _Annotation()})
+    nki = LookAlike("nki", "nki", {"jit": _jit, "language": language, "isa": isa, "typing": typing})
+    return {"nki": nki, "nki.language": language, "nki.isa": isa, "nki.typing": typing}
+
+
+def _symbols(prefix: str, names: Iterable[str]) -> dict[str, Symbol]:
+    return {name: Symbol(f"{prefix}.{name}") for name in names}
+
+
+def _language(machine: Machine, instructions: Mapping[str, Callable[..., Any]]) -> dict[str, Any]:
+    def ndarray(shape: Any, dtype: Any, buffer: str = "sbuf", name: str = "", address: Any = None) -> Tensor:
+        if address is not None:
+            raise Misuse("`nl.ndarray(address=...)` is not simulated; accepted: allocation by lifetime")
+        return machine.allocate(_shape(shape), dtype, buffer, name)
+
+    def full(shape: Any, fill_value: Any, dtype: Any, buffer: str = "sbuf", name: str = "") -> Tensor:
+        if buffer not in ON_CHIP:
+            raise Misuse("a filled tensor in HBM is not simulated; accepted: sbuf, psum")
+        tensor = machine.allocate(_shape(shape), dtype, buffer, name)
+        instructions["memset"](dst=tensor, value=fill_value)
+        return tensor
+
+    def zeros(shape: Any, dtype: Any, buffer: str = "sbuf", name: str = "") -> Tensor:
+        return full(shape, 0, dtype, buffer, name)
+
+    def ones(shape: Any, dtype: Any, buffer: str = "sbuf", name: str = "") -> Tensor:
+        return full(shape, 1, dtype, buffer, name)
+
+    members: dict[str, Any] = {
+        **_symbols("nl", OPERATORS),
+        **_symbols("nl", ACTIVATIONS),
+        **DTYPES,
+        "sbuf": "sbuf",
+        "psum": "psum",
+        "hbm": "hbm",
+        "private_hbm": "hbm",
+        "shared_hbm": "hbm",
+        "ndarray": ndarray,
+        "full": full,
+        "zeros": zeros,
+        "ones": ones,
+        "ds": DynamicSlice,
+        "tile_size": Names("nl.tile_size", _tile_sizes(machine)),
+        "affine_range": range,
+        "sequential_range": range,
+        "static_range": range,
+    }
+    return members
+
+
+def _shape(shape: Any) -> tuple[Any, ...]:
+    return tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+
+
+def _tile_sizes(machine: Machine) -> dict[str, Any]:
+    limits = machine.limits
+    size = machine.size
+    bank = limits.psum_bank_bytes.value
+    return {
+        "pmax": size(limits.partitions.value),
+        "psum_bank_fmax": size(bank // 4),
+        "psum_bank_fmax_bytes": size(bank),
+        "psum_num_banks": size(limits.psum_banks.value),
+        "gemm_stationary_fmax": size(limits.stationary_free.value),
+        "gemm_moving_fmax": size(limits.moving_free.value),
+        "sbuf_fmax_bytes": size(limits.sbuf_bytes.value),
+    }
+
+
+@contextmanager
+def installed(modules: Mapping[str, ModuleType]) -> Generator[None]:
+    """Put the modules where `import` finds them, and whatever was there back afterwards."""
+    saved = {name: module for name, module in sys.modules.items() if name == "nki" or name.startswith("nki.")}
+    for name in saved:
+        del sys.modules[name]
+    sys.modules.update(modules)
+    try:
+        yield
+    finally:
+        for name in [name for name in sys.modules if name == "nki" or name.startswith("nki.")]:
+            del sys.modules[name]
+        sys.modules.update(saved)

@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The state of one kernel run: memory, counts, checks, and where in the kernel it is."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from inspect import currentframe
+from math import prod
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from axon_mlir.sim.dtypes import DType, dtype_of
+from axon_mlir.sim.elements import Elements
+from axon_mlir.sim.exact import ExactInt
+from axon_mlir.sim.failures import HardwareViolation, KernelFailure
+from axon_mlir.sim.limits import Limits
+from axon_mlir.sim.liveness import live_at, live_totals
+from axon_mlir.sim.memory import ON_CHIP, UNWRITTEN, WRITTEN, Storage, Tensor
+
+SPACES = ("sbuf", "psum", "hbm")
+
+
+class Machine:
+    """One device running one kernel, eagerly and in order."""
+
+    def __init__(self, limits: Limits, elements: Elements, path: str):
+        self.limits = limits
+        self.elements = elements
+        self.path = path
+        self.size: Callable[[int], Any] = ExactInt if elements.exact else int
+        self.storages: list[Storage] = []
+        self.lines: list[int] = []
+        """The kernel's line of each instruction."""
+        self.engines: Counter[str] = Counter()
+        self.applied: Counter[str] = Counter()
+        """How many times each kind of rule was applied."""
+        self.dma_bytes = 0
+        self.dma_descriptors = 0
+        self._serial = 0
+
+    # Where the kernel is.
+
+    def line(self) -> int | None:
+        """The line of the kernel that is being run."""
+        frame = currentframe()
+        path = self.path
+        while frame is not None:
+            if frame.f_code.co_filename == path:
+                return frame.f_lineno
+            frame = frame.f_back
+        return None
+
+    def where(self) -> str:
+        """The place that messages carry."""
+        line = self.line()
+        return self.path if line is None else f"{self.path}:{line}"
+
+    def refuse(
+        self,
+        message: str,
+        *,
+        rule: str,
+        tensor: str | None = None,
+        instruction: str | None = None,
+        source: str | None = None,
+        accepted: str | None = None,
+        where: str | None = None,
+    ) -> NoReturn:
+        """Stop the run: the kernel breaks a rule."""
+        raise HardwareViolation(
+            message,
+            rule=rule,
+            where=where or self.where(),
+            instruction=instruction,
+            tensor=tensor,
+            source=source,
+            accepted=accepted,
+        )
+
+    # Memory.
+
+    def argument(self, values: NDArray[Any], dtype: DType, name: str) -> Tensor:
+        """A tensor in HBM that the caller gives, fully written."""
+        data = np.ascontiguousarray(self.elements.load(values, dtype))
+        return Tensor.of(self._store(data, dtype, "hbm", WRITTEN, name, None))
+
+    def allocate(self, shape: Sequence[Any], dtype: Any, space: str, name: str = "") -> Tensor:
+        """A fresh tensor of a kernel, nothing of it written."""
+        kind = dtype_of(dtype)
+        extents = tuple(int(extent) for extent in shape)
+        line = self.line()
+        self._serial += 1
+        label = f"`{name or f'#{self._serial}'}`, {kind.name}[{', '.join(map(str, extents))}] in {space}"
+        if space not in SPACES:
+            raise KernelFailure(f"buffer {space!r} is not known", where=self.where(), accepted="sbuf, psum, hbm")
+        if not extents or any(extent < 1 for extent in extents):
+            self.refuse("an extent below 1", rule="shape", tensor=label, accepted="positive extents")
+        if space in ON_CHIP:
+            self._check_on_chip(extents, kind, space, label)
+        data = np.zeros(extents, self.elements.storage(kind))
+        storage = self._store(data, kind, space, UNWRITTEN, name, None if line is None else (self.path, line))
+        if space in ON_CHIP:
+            self.storages.append(storage)
+        return Tensor.of(storage)
+
+    def _store(
+        self, data: NDArray[Any], dtype: DType, space: str, state: int, name: str, place: tuple[str, int] | None
+    ) -> Storage:
+        return Storage(
+            data,
+            dtype,
+            space,
+            state=state,
+            name=name,
+            serial=self._serial,
+            allocated_at=place,
+            size=self.size,
+            refuse=self.refuse,
+        )
+
+    def _check_on_chip(self, extents: tuple[int, ...], dtype: DType, space: str, label: str) -> None:
+        partitions = self.limits.partitions
+        self.applied["partitions"] += 1
+        if len(extents) < 2:
+            self.refuse("rank 1 on chip", rule="shape", tensor=label, accepted="[partitions, free...]: rank 2 or more")
+        if extents[0] > partitions.value:
+            self.refuse(
+                f"{extents[0]} partitions",
+                rule="partitions",
+                tensor=label,
+                source=partitions.source,
+                accepted=f"at most {partitions.value}",
+            )
+        free = prod(extents[1:]) * dtype.itemsize
+        if space == "psum":
+            most = self.limits.psum_tile_bytes
+            self.applied["psum-bank"] += 1
+            if free > most:
+                self.refuse(
+                    f"{free} bytes of a partition are more than a tile in PSUM holds",
+                    rule="psum-bank",
+                    tensor=label,
+                    source=self.limits.psum_bank_bytes.source,
+                    accepted=f"at most {most} bytes of a partition",
+                )
+
+    # Instructions.
+
+    def begin(self) -> int:
+        """Open the next instruction and return its number."""
+        self.lines.append(self.line() or 0)
+        return len(self.lines) - 1
+
+    def transfer(self, size: int, descriptors: int) -> None:
+        """Count a DMA."""
+        self.dma_bytes += size
+        self.dma_descriptors += descriptors
+
+    # The end of a run.
+
+    def outputs(self, returned: Any) -> list[Tensor]:
+        """The tensors that a kernel returns, each in HBM and fully written."""
+        values: list[Any] = list(returned) if isinstance(returned, (tuple, list)) else [returned]  # pyright: ignore[reportUnknownArgumentType]
+        outputs: list[Tensor] = []
+        for position, value in enumerate(values):
+            if not isinstance(value, Tensor):
+                kind = type(value).__name__
+                raise KernelFailure(
+                    f"output {position} is of type {kind}",
+                    where=self.path,
+                    accepted="a tensor in HBM, or a tuple of them",
+                    reason="output",
+                )
+            label = value.storage.describe()
+            if value.storage.space != "hbm":
+                self.refuse(
+                    f"output {position} is in {value.storage.space}", rule="output-space", tensor=label, where=self.path
+                )
+            self.applied["output-written"] += 1
+            missing = int(np.count_nonzero(value.state == UNWRITTEN))
+            if missing:
+                first = tuple(int(i) for i in np.argwhere(value.state == UNWRITTEN)[0])
+                self.refuse(
+                    f"{missing} of {value.state.size} elements of output {position} are never written, first {first}",
+                    rule="output-written",
+                    tensor=label,
+                    where=self.path,
+                )
+            outputs.append(value)
+        return outputs
+
+    def peaks(self) -> tuple[int, int]:
+        """Peak bytes of a partition in SBUF and peak banks of PSUM, both within the device."""
+        sbuf = [storage for storage in self.storages if storage.space == "sbuf"]
+        psum = [storage for storage in self.storages if storage.space == "psum"]
+        bank = self.limits.psum_bank_bytes.value
+
+        def size(storage: Storage) -> int:
+            return storage.free_bytes
+
+        def banks(storage: Storage) -> int:
+            return -(-storage.free_bytes // bank)
+
+        sbuf_peak = self._peak(sbuf, size, self.limits.sbuf_bytes, "sbuf-capacity", "bytes of a partition")
+        psum_peak = self._peak(psum, banks, self.limits.psum_banks, "psum-banks", "banks")
+        return sbuf_peak, psum_peak
+
+    def _peak(self, storages: list[Storage], amount: Callable[[Storage], int], limit: Any, rule: str, unit: str) -> int:
+        totals = live_totals(storages, len(self.lines), amount)
+        self.applied[rule] += len(self.lines)
+        worst = int(totals.max())
+        if worst > limit.value:
+            at = int(np.argmax(totals > limit.value))
+            live = live_at(storages, at, amount)
+            listed = "; ".join(f"{storage.describe()}: {amount(storage)}" for storage in live[:4])
+            rest = f"; and {len(live) - 4} more" if len(live) > 4 else ""
+            self.refuse(
+                f"{int(totals[at])} {unit} are live at once: {listed}{rest}",
+                rule=rule,
+                source=limit.source,
+                accepted=f"at most {limit.value} {unit}",
+                where=f"{self.path}:{self.lines[at]}",
+            )
+        return worst

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Running a kernel in a child process with limits."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from axon_mlir.errors import AxonError
+from axon_mlir.sim import transport
+from axon_mlir.sim.failures import HardwareViolation, KernelFailure
+from axon_mlir.sim.result import Check, RunResult
+
+DEFAULT_TIMEOUT = 120.0
+DEFAULT_MEMORY_BYTES = 8 << 30
+
+
+def run_kernel(
+    path: Path,
+    function: str | None,
+    arrays: Sequence[transport.Argument],
+    *,
+    device: str,
+    domain: Literal["float", "field", "rational"] = "float",
+    seed: int = 0,
+    timeout: float = DEFAULT_TIMEOUT,
+    memory_bytes: int = DEFAULT_MEMORY_BYTES,
+) -> RunResult:
+    """Run the kernel `function` of a file (its only one when None) on `arrays`, in a child process.
+
+    Raises `KernelFailure` when the kernel raises, is stopped by a limit, or (`HardwareViolation`) breaks a rule of the
+    device. The caller's arrays are never modified. `seed` chooses the values of arguments given as `RandomArray`.
+    """
+    with tempfile.TemporaryDirectory(prefix="axon-run-") as name:
+        folder = Path(name)
+        request = {
+            "path": str(path),
+            "function": function,
+            "device": device,
+            "domain": domain,
+            "seed": seed,
+            "memory_bytes": memory_bytes,
+        }
+        transport.save(folder, transport.REQUEST, request, arrays)
+        status = _run_child(folder, path, timeout)
+        if not (folder / f"{transport.RESPONSE}.json").exists():
+            raise _vanished(path, status, memory_bytes)
+        header, outputs = transport.load(folder, transport.RESPONSE)
+    if "internal" in header:
+        raise RuntimeError(f"the simulator failed:\n{header['internal']}")
+    if "failure" in header:
+        raise _failure(header["failure"])
+    result = header["result"]
+    checks = tuple(Check(rule, applied) for rule, applied in result.pop("checks"))
+    dtypes = tuple(result.pop("dtypes"))
+    return RunResult(outputs=tuple(outputs), dtypes=dtypes, checks=checks, **result)
+
+
+def _run_child(folder: Path, path: Path, timeout: float) -> int:
+    """Start the child, wait for it, and leave nothing of it behind."""
+    environment = dict(os.environ)
+    for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+        environment[name] = "1"
+    child = subprocess.Popen(
+        [sys.executable, "-m", "axon_mlir.sim.child", str(folder)],
+        stdin=subprocess.DEVNULL,
+        stdout=2,
+        env=environment,
+        start_new_session=True,
+    )
+    try:
+        return child.wait(timeout)
+    except subprocess.TimeoutExpired:
+        raise KernelFailure(
+            f"the kernel did not finish within {timeout:g} seconds", where=str(path), reason="timeout"
+        ) from None
+    finally:
+        _end(child)
+
+
+def _end(child: subprocess.Popen[bytes]) -> None:
+    """Kill the child's group: the kernel may have started processes of its own."""
+    try:
+        os.killpg(child.pid, signal.SIGKILL)
+    except (ProcessLookupError, PermissionError):
+        pass
+    child.wait()
+
+
+def _vanished(path: Path, status: int, memory_bytes: int) -> AxonError:
+    if status < 0:
+        name = signal.Signals(-status).name
+        message = f"the kernel's process was ended by {name} (its memory limit is {memory_bytes} bytes)"
+        return KernelFailure(message, where=str(path), reason="signal")
+    message = (
+        f"the kernel's process ended with status {status} and no result (its memory limit is {memory_bytes} bytes)"
+    )
+    return KernelFailure(message, where=str(path), reason="memory")
+
+
+def _failure(entry: dict[str, Any]) -> AxonError:
+    kind = entry.pop("kind")
+    message = entry.pop("message")
+    if kind == "violation":
+        return HardwareViolation(message, **entry)
+    if kind == "kernel":
+        return KernelFailure(message, **entry)
+    return AxonError(message, **entry)
