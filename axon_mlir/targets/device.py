@@ -263,7 +263,7 @@ class Form:
         description = self.hardware.engines[engine]
         out: list[str] = []
         for o in self.operands:
-            if o.name in case.tiles and case.tiles[o.name].space not in description.reads:
+            if not o.outs and o.name in case.tiles and case.tiles[o.name].space not in description.reads:
                 out.append(f"{engine} cannot read {o.name} from {case.tiles[o.name].space}")
         for r in self.results:
             if r.name in case.tiles and case.tiles[r.name].space not in description.writes:
@@ -278,7 +278,7 @@ class Form:
         known = self.hardware.dtypes
         for rule in (*self.operands, *self.results):
             fact = case.tiles.get(rule.name)
-            if fact is None:
+            if fact is None or (rule.tied is not None and rule.name not in facts.tiles):
                 continue
             if fact.space not in rule.spaces:
                 text = f"{rule.name} is in {fact.space}; {where} takes it in {' or '.join(rule.spaces)}"

@@ -23,7 +23,9 @@ from lark.exceptions import UnexpectedCharacters, UnexpectedEOF, UnexpectedInput
 
 from axon_mlir.errors import AxonError
 from axon_mlir.semantics.functions import FUNCTIONS, MONOIDS
-from axon_mlir.semantics.meaning import parse_op
+from axon_mlir.semantics.index import const
+from axon_mlir.semantics.meaning import OpMeaning, parse_op
+from axon_mlir.semantics.terms import tensor_input
 from axon_mlir.targets import rules as r
 from axon_mlir.targets.device import (
     CallArg,
@@ -461,6 +463,27 @@ class _InstructionBuilder:
         return str(_kids(found)[0])
 
 
+def _elaborate(
+    meaning: OpMeaning,
+    operands: Iterable[OperandRule],
+    functions: Mapping[str, FunctionClass],
+    plain: Mapping[str, str],
+    free: Iterable[str],
+) -> None:
+    """Tries the meaning on small shapes, so that an unknown name in it is found when the file is read."""
+    operands = list(operands)
+    if (
+        plain
+        or not all(a.isalnum() for o in operands for a in o.axes)
+        or not all(c.members for c in functions.values())
+    ):
+        return
+    shapes = [[const(int(a) if a.isdigit() else 2) for a in o.axes] for o in operands]
+    inputs = [tensor_input(o.name, shape) for o, shape in zip(operands, shapes, strict=True)]
+    attributes: dict[str, object] = {n: next(iter(c.members)) for n, c in functions.items()}
+    meaning.denote(inputs, {**attributes, **{size: const(2) for size in free}})
+
+
 _ATTRIBUTE_KINDS = ("int", "ints", "real")
 
 
@@ -533,6 +556,7 @@ class _FormBuilder:
         text = self._meaning_text(name, heads, attribute_texts, result_heads)
         try:
             meaning = parse_op(text)
+            _elaborate(meaning, operands, functions, plain, free)
         except AxonError as error:
             message = f"{error.message} (in the meaning of form {name})"
             raise AxonError(message, where=self.where, accepted=error.accepted) from error
@@ -607,6 +631,10 @@ class _FormBuilder:
             error = self.item.fail(f"unknown {what} {name}", node, ", ".join(sorted(known)))
             raise _NotHere(error.message, where=error.where, accepted=error.accepted)
 
+    def _engine(self, name: str, node: Node) -> None:
+        if name not in self.owner.hardware.engines:
+            raise self.item.fail(f"unknown engine {name}", node, ", ".join(self.owner.hardware.engines))
+
     def _each(self, kind: str, build: Callable[[Node], T | None]) -> Iterator[T]:
         """Builds the clauses of a kind: the form's own, then those of the instruction that concern this form."""
         for clause in self.own:
@@ -654,7 +682,7 @@ class _FormBuilder:
         def build(clause: Node) -> r.EngineRule | None:
             names, gate, when = _kids(clause)
             for engine in _strings(_tree(names)):
-                self._need(engine, self.owner.hardware.engines, "engine", clause)
+                self._engine(engine, clause)
             if not self.builder.available(gate):
                 return None
             return r.EngineRule(tuple(_strings(_tree(names))), self._conditions(when))
@@ -700,7 +728,7 @@ class _FormBuilder:
     def _costs(self) -> Iterator[r.CostRule]:
         def build(clause: Node) -> r.CostRule | None:
             engine, expression, gate, when, source = _kids(clause)
-            self._need(str(engine), self.owner.hardware.engines, "engine", clause)
+            self._engine(str(engine), clause)
             if not self.builder.available(gate):
                 return None
             conditions, origin = self._conditions(when), self.builder.source(self.item, source)

@@ -174,10 +174,13 @@ def _has(instruction: Instruction, form: str) -> bool:
 
 
 def _meaning(form: Form) -> str:
-    """The form's text, with the class of each attribute instead of its kind, and without the sizes."""
+    """The form's text, with the class of each attribute instead of its kind."""
     text = form.text
     for attribute, one in form.functions.items():
         text = text.replace(f"{attribute}: {one.kind}", f"{attribute}: {one.name}", 1)
+    for operand in form.operands:
+        if operand.outs:
+            text = text.replace(f"{operand.name}[", f"outs {operand.name}[", 1)
     return text
 
 
@@ -216,29 +219,34 @@ def _operands(here: Sequence[Device], name: str, versions: Sequence[Instruction]
 
 
 def _rules(here: Sequence[Device], name: str, devices: Sequence[Device]) -> Iterator[str]:
-    demands: dict[tuple[str, str, str], list[Device]] = {}
-    costs: dict[tuple[str, str, str, str], list[Device]] = {}
+    demands: dict[tuple[str, str, str], dict[tuple[str, str], None]] = {}
+    costs: dict[tuple[str, str, str, str], dict[tuple[str, str], None]] = {}
     for device in here:
         for form in device.instructions[name].forms:
+            place = (form.name, device.name)
             for rule in form.rules:
                 when = " and ".join(map(str, rule.when))
-                places = demands.setdefault((str(rule), when, rule.source), [])
-                if device not in places:
-                    places.append(device)
+                demands.setdefault((str(rule), when, rule.source), {})[place] = None
             for cost in form.costs:
                 when = " and ".join(map(str, cost.when))
-                places = costs.setdefault((cost.engine, str(cost.cycles), when, cost.source), [])
-                if device not in places:
-                    places.append(device)
+                costs.setdefault((cost.engine, str(cost.cycles), when, cost.source), {})[place] = None
+    count = len({f.name for d in here for f in d.instructions[name].forms})
+
+    def scope(places: Iterable[tuple[str, str]]) -> tuple[str, str]:
+        forms = dict.fromkeys(f for f, _ in places)
+        names = {d for _, d in places}
+        shown = "all" if len(forms) == count else f"{len(forms)} forms" if len(forms) > 3 else ", ".join(forms)
+        return shown, _where([d for d in here if d.name in names], devices)
+
     if demands:
         yield from _table(
-            ["demand", "when", "devices", "source"],
-            ([text, when, _where(p, devices), source] for (text, when, source), p in demands.items()),
+            ["demand", "when", "forms", "devices", "source"],
+            ([text, when, *scope(p), source] for (text, when, source), p in demands.items()),
         )
     if costs:
         yield from _table(
-            ["engine", "cycles (the first that applies)", "when", "devices", "source"],
-            ([e, _code(c), when, _where(p, devices), source] for (e, c, when, source), p in costs.items()),
+            ["engine", "cycles (the first that applies)", "when", "forms", "devices", "source"],
+            ([e, _code(c), when, *scope(p), source] for (e, c, when, source), p in costs.items()),
         )
 
 

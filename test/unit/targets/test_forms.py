@@ -1,0 +1,265 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Every form of every instruction: its printed call, run on a NumPy model of NKI written from the NKI reference, gives
+what its meaning says; and the call read back is the form."""
+
+import itertools
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from axon_mlir.errors import AxonError
+from axon_mlir.semantics.domains import Floats
+from axon_mlir.targets import DEVICES, load_device
+
+EXTENTS = {"P": 4, "F": 6, "K": 5, "M": 3, "N": 7, "A": 2, "B": 3, "1": 1}
+NUMBER = 0.75
+
+
+class Dotted:
+    """An operator or an enum member of NKI."""
+
+    def __init__(self, text):
+        self.text = text
+
+    def __getattr__(self, name):
+        return Dotted(f"{self.text}.{name}")
+
+
+class Tile:
+    def __init__(self, array):
+        self.array = np.asarray(array)
+
+
+NAMES = {"nl": Dotted("nl"), "nisa": Dotted("nisa")}
+
+
+def is_tile(value):
+    return isinstance(value, Tile)
+
+
+def spell(value):
+    assert isinstance(value, Dotted)
+    return value.text
+
+
+# ---- NKI over NumPy, from its reference ----
+
+
+def sigmoid(x):
+    return 1 / (1 + np.exp(-x))
+
+
+BINARY = {
+    "nl.add": np.add,
+    "nl.subtract": np.subtract,
+    "nl.multiply": np.multiply,
+    "nl.maximum": np.maximum,
+    "nl.minimum": np.minimum,
+    "nl.power": np.power,
+}
+UNARY = {
+    "nl.copy": lambda x: x,
+    "nl.square": lambda x: x * x,
+    "nl.abs": np.abs,
+    "nl.sign": np.sign,
+    "nl.relu": lambda x: np.maximum(x, 0),
+    "nl.exp": np.exp,
+    "nl.tanh": np.tanh,
+    "nl.sigmoid": sigmoid,
+    "nl.silu": lambda x: x * sigmoid(x),
+    "nl.erf": lambda x: np.vectorize(__import__("math").erf)(x),
+    "nl.log": np.log,
+    "nl.sqrt": np.sqrt,
+    "nl.rsqrt": lambda x: x**-0.5,
+    "nl.reciprocal": lambda x: 1 / x,
+    "nl.sin": np.sin,
+}
+
+
+def value(x):
+    return x.array if isinstance(x, Tile) else x
+
+
+def apply(op, a, b, reverse=False):
+    if op.text in UNARY:
+        return UNARY[op.text](a)
+    return BINARY[op.text](b, a) if reverse else BINARY[op.text](a, b)
+
+
+def copy(dst, src, **_):
+    return {"dst": value(src)}
+
+
+def memset(dst, value, **_):
+    return {"dst": np.full(dst.array.shape, value)}
+
+
+def nc_matmul(dst, stationary, moving, accumulate):
+    product = value(stationary).T @ value(moving)
+    return {"dst": product + (value(dst) if accumulate else 0)}
+
+
+def nc_transpose(dst, data, engine):
+    return {"dst": value(data).T}
+
+
+def tensor_tensor(dst, data1, data2, op):
+    return {"dst": apply(op, value(data1), value(data2))}
+
+
+def tensor_scalar(dst, data, op0, operand0, reverse0=False, op1=None, operand1=None, reverse1=False, engine=None):
+    out = apply(op0, value(data), value(operand0), reverse0)
+    return {"dst": out if op1 is None else apply(op1, out, value(operand1), reverse1)}
+
+
+def scalar_tensor_tensor(dst, data, op0, operand0, op1, operand1, reverse0=False, reverse1=False):
+    return {"dst": apply(op1, apply(op0, value(data), value(operand0), reverse0), value(operand1), reverse1)}
+
+
+def activation(dst, op, data, bias=0.0, scale=1.0, reduce_op=None, reduce_res=None, reduce_cmd=None):
+    out = UNARY[op.text](value(data) * value(scale) + value(bias))
+    if reduce_res is None:
+        return {"dst": out}
+    assert (reduce_op.text, reduce_cmd.text) == ("nl.add", "nisa.reduce_cmd.reset_reduce")
+    return {"dst": out, "reduce_res": out.sum(axis=1, keepdims=True)}
+
+
+def reciprocal(dst, data):
+    return {"dst": 1 / value(data)}
+
+
+def tensor_reduce(dst, op, data, axis, negate=False):
+    out = BINARY[op.text].reduce(value(data), axis=axis)
+    out = out[:, None] if axis == 1 else out
+    return {"dst": -out if negate else out}
+
+
+NKI = {
+    "nisa.dma_copy": copy,
+    "nisa.tensor_copy": copy,
+    "nisa.memset": memset,
+    "nisa.nc_matmul": nc_matmul,
+    "nisa.nc_transpose": nc_transpose,
+    "nisa.tensor_tensor": tensor_tensor,
+    "nisa.tensor_scalar": tensor_scalar,
+    "nisa.scalar_tensor_tensor": scalar_tensor_tensor,
+    "nisa.activation": activation,
+    "nisa.reciprocal": reciprocal,
+    "nisa.tensor_reduce": tensor_reduce,
+}
+
+FORMS = [
+    pytest.param(device, name, form.name, id=f"{device}-{name}-{form.name}")
+    for device in DEVICES
+    for name, instruction in load_device(device).instructions.items()
+    for form in instruction.forms
+]
+
+
+def shape_of(rule):
+    return tuple(EXTENTS[a] for a in rule.axes)
+
+
+def example(form, rng):
+    """Values for the names of a form: tiles of positive numbers, and a number for each immediate."""
+    operands = {
+        o.name: Tile(rng.uniform(0.5, 2.0, shape_of(o))) if o.kind == "tile" else NUMBER + 0.5 * i
+        for i, o in enumerate(form.operands)
+    }
+    results = {r.name: Tile(np.full(shape_of(r), np.nan)) for r in form.results}
+    for r in form.results:
+        if r.tied:
+            results[r.name] = operands[r.tied]
+    return operands, results
+
+
+def keyword_arguments(form, operands, results, attributes):
+    """The printed call, evaluated."""
+    values = {n: f"v[{n!r}]" for n in (*operands, *results)}
+    scope = {**NAMES, "v": {**operands, **results}}
+    return {k: eval(text, scope) for k, text in form.spelled_arguments(values, attributes)}
+
+
+def choices(form):
+    names = list(form.functions)
+    for members in itertools.product(*(form.functions[n].members for n in names)):
+        yield dict(zip(names, members, strict=True))
+
+
+@pytest.mark.parametrize(("device", "name", "form_name"), FORMS)
+def test_call_computes_the_meaning_and_reads_back(device, name, form_name):
+    instruction = load_device(device).instruction(name)
+    form = instruction.form(form_name)
+    operands, results = example(form, np.random.default_rng(1))
+    arrays = [value(operands[o.name]) for o in form.operands]
+    sizes = {s: EXTENTS[s] for s in form.free_sizes}
+    tried = 0
+    for attributes in choices(form):
+        given = keyword_arguments(form, operands, results, attributes)
+        expected = NKI[instruction.nki](**given)
+        found = form.meaning.evaluate([np.asarray(a, dtype=float) for a in arrays], {**attributes, **sizes}, Floats())
+        for rule, array in zip(form.results, found, strict=True):
+            np.testing.assert_allclose(array, expected[rule.name], rtol=1e-12)
+        selected = instruction.select(given, is_tile=is_tile, spell=spell)
+        assert selected.form is form
+        assert selected.attributes == attributes
+        assert selected.operands == operands
+        assert selected.results == results
+        tried += 1
+    assert tried
+
+
+def select(instruction, device="trn2", **arguments):
+    return load_device(device).instruction(instruction).select(arguments, is_tile=is_tile, spell=spell)
+
+
+TILE = Tile(np.zeros((2, 2)))
+NL, NISA = NAMES["nl"], NAMES["nisa"]
+
+
+def test_defaults_may_be_passed_and_open_parameters_are_ignored():
+    chosen = select("activation", dst=TILE, op=NL.exp, data=TILE, bias=None, scale=1.0, name="softmax")
+    assert chosen.form.name == "plain"
+    chosen = select("dma_copy", dst=TILE, src=TILE, dge_mode=NISA.dge_mode.hwdge, engine=NISA.engine.unknown)
+    assert chosen.form.name == "copy"
+    assert select("tensor_reduce", dst=TILE, op=NL.add, data=TILE, axis=[1], keepdims=True).form.name == "row"
+
+
+def test_the_engine_argument_chooses_among_forms():
+    arguments = dict(dst=TILE, data=TILE)
+    assert select("nc_transpose", **arguments).form.name == "tensor"
+    assert select("nc_transpose", **arguments, engine=NISA.engine.vector).form.name == "vector"
+    found = load_device("trn2").instruction("nc_transpose").matches(arguments, is_tile=is_tile, spell=spell)
+    assert [s.form.name for s in found] == ["tensor", "vector"]
+
+
+@pytest.mark.parametrize(
+    ("instruction", "arguments", "message", "accepted"),
+    [
+        ("tensor_copy", dict(dst=TILE, source=TILE), "no parameter source", "dst, src"),
+        ("tensor_copy", dict(dst=TILE), "needs the argument src", "dst, src"),
+        ("tensor_tensor", dict(dst=TILE, data1=TILE, data2=TILE, op=NL.divide), "op = nl.divide", "nl.add"),
+        ("tensor_tensor", dict(dst=TILE, data1=TILE, data2=2.0, op=NL.add), "data2 = 2.0", "a tile [P, F]"),
+        ("activation", dict(dst=TILE, op=NL.exp, data=TILE, reduce_op=NL.maximum), "reduce_op = nl.maximum", "nl.add"),
+        ("nc_matmul", dict(dst=TILE, stationary=TILE, moving=TILE), "accumulate = None", "False or True"),
+        ("tensor_copy", dict(dst=TILE, src=TILE, engine=NISA.engine.tensor), "engine = nisa.engine.tensor", "vector"),
+    ],
+)
+def test_a_call_that_fits_no_form_says_what_would(instruction, arguments, message, accepted):
+    with pytest.raises(AxonError) as caught:
+        select(instruction, **arguments)
+    assert message in caught.value.message
+    assert accepted in (caught.value.accepted or "")
+
+
+def test_generations_differ_where_the_reference_says_so():
+    arguments = dict(dst=TILE, op=NL.exp, data=TILE, bias=0.5)
+    assert select("activation", "trn2", **arguments).form.name == "bias_value"
+    with pytest.raises(AxonError, match="bias"):
+        select("activation", "trn1", **arguments)
+    assert "reciprocal" in load_device("trn1").instruction("activation").form("plain").functions["fn"].members
+    assert "reciprocal" not in load_device("trn1").instruction("activation").form("bias").functions["fn"].members
+    assert load_device("trn1").instruction("tensor_copy").engines == ("vector", "gpsimd")
+    assert load_device("trn2").instruction("tensor_copy").engines == ("vector", "scalar", "gpsimd")
+    assert SimpleNamespace(**load_device("trn3").limits).moving_free == 4096
