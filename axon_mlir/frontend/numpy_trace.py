@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Trace a NumPy function into a `func.func` of tensor_hl.
+
+`trace` runs in this process; `trace_file` runs the user's file in a child process with limits. The function carries:
+
+* `axon.arguments`: names of the run-time parameters, in order
+* `axon.constants`: compile-time parameters and their values, as Python text
+* `axon.sizes`: `{generic = ["x0", ...], fixed = [{name, value, where}, ...]}`
+* `axon.values`: the number of each generic size that was given as one
+* `axon.source`: `file:line` of the function
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from xdsl.dialects.builtin import ModuleOp
+
+from axon_mlir.errors import AxonError
+from axon_mlir.frontend import operations as ops
+from axon_mlir.frontend.arg_spec import Axis, ConstantSpec, TensorSpec, bind
+from axon_mlir.frontend.emission import emit
+from axon_mlir.frontend.places import Place, place_of_traceback
+from axon_mlir.frontend.rebinding import rebound
+from axon_mlir.frontend.recording import Node, Trace, recording
+from axon_mlir.frontend.sandbox import run_child
+from axon_mlir.frontend.traced import Traced, TracedTensor
+from axon_mlir.host.parsing import parse_module
+from axon_mlir.host.registry import make_context
+from axon_mlir.host.verification import verify_module
+from axon_mlir.semantics import index as ix
+from axon_mlir.semantics.index import Index
+
+
+def trace_file(path: str, function: str | None, args: Sequence[str], *, generic_numbers: bool = True) -> ModuleOp:
+    """Trace a function of a file (its only public one, when no name is given) for the given `--arg` texts.
+
+    With `generic_numbers`, each axis given as a number other than 1 becomes a fresh symbolic size; without, it stays a
+    number. The user's code runs in a child process under limits of time and memory; any failure is an AxonError.
+    """
+    if not Path(path).is_file():
+        raise AxonError("no such file", where=path, accepted="a Python file with a NumPy function")
+    text = run_child(path, function, args, generic_numbers=generic_numbers)
+    module = parse_module(text, path, make_context())
+    verify_module(module)
+    return module
+
+
+def trace(function: Callable[..., Any], specs: Sequence[str], *, generic_numbers: bool = True) -> ModuleOp:
+    """Trace a function object in this process."""
+    place = _place_of(function)
+    parameters = bind(function, specs, place)
+    record = Trace()
+    arguments: list[tuple[str, Node]] = []
+    constants: dict[str, str] = {}
+    values: list[Any] = []
+    with recording(record), rebound(getattr(function, "__globals__", {})):
+        for name, spec in parameters.bound:
+            match spec:
+                case TensorSpec():
+                    argument = _argument(record, name, spec, generic_numbers)
+                    arguments.append((name, argument.node))
+                    values.append(argument)
+                case ConstantSpec(value=value):
+                    constants[name] = repr(value)
+                    values.append(value)
+                case _:
+                    constants[name] = repr(spec)
+                    values.append(spec)
+        result = _call(function, values, place)
+        results = _results(result, function.__name__, place)
+        module = emit(record, function.__name__, arguments, results, constants, str(place))
+    verify_module(module)
+    return module
+
+
+def _place_of(function: Callable[..., Any]) -> Place:
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    if code is None:
+        raise AxonError(f"{function!r} is not a Python function", accepted="a function written with def")
+    return Place(code.co_filename, code.co_firstlineno)
+
+
+def _argument(record: Trace, name: str, spec: TensorSpec, generic_numbers: bool) -> TracedTensor:
+    shape = tuple(
+        _axis(record, f"{name}{n}", axis, generic_numbers) for n, axis in enumerate(spec.axes if spec.axes else ())
+    )
+    node = record.record("argument", (), shape, spec.dtype)
+    # A bare type is a Python number that is known only at run time.
+    return TracedTensor(node, weak=spec.axes is None, origin=name)
+
+
+def _axis(record: Trace, hint: str, axis: Axis, generic_numbers: bool) -> Index:
+    if len(axis) == 1 and isinstance(axis[0], int):
+        number = axis[0]
+        return record.sizes.fresh(hint, number) if generic_numbers and number != 1 else ix.const(number)
+    total = ix.const(1)
+    for factor in axis:
+        total = total * (ix.const(factor) if isinstance(factor, int) else record.sizes.named(factor))
+    return total
+
+
+def _call(function: Callable[..., Any], values: Sequence[Any], place: Place) -> Any:
+    try:
+        return function(*values)
+    except AxonError as error:
+        raise error.at(str(place)) from None
+    except RecursionError:
+        raise AxonError("the program recurses too deeply", where=str(place)) from None
+    except Exception as error:
+        where = place_of_traceback(error.__traceback__) or place
+        raise AxonError(f"the program raised {type(error).__name__}: {error}", where=str(where)) from None
+
+
+def _results(result: Any, name: str, place: Place) -> list[Node]:
+    items = list(result) if isinstance(result, tuple | list) else [result]
+    accepted = "a tensor, or a tuple of tensors"
+    if not items:
+        raise AxonError(f"{name} returns nothing", where=str(place), accepted=accepted)
+    nodes: list[Node] = []
+    for item in items:
+        if not isinstance(item, Traced | int | float) and not hasattr(item, "dtype"):
+            raise AxonError(f"{name} returns {type(item).__name__}", where=str(place), accepted=accepted)
+        nodes.append(ops.as_tensor(item).node)
+    return nodes

@@ -1,0 +1,429 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Recording operations of tensor_hl: promotion of element types, broadcasting, sizes.
+
+Promotion is NumPy's, with bf16 in the place of float16; there is no float64 and no int64: a value that NumPy would make
+float64 because no array says otherwise (`np.ones(n)`, a Python float) is *weak* and takes the type of what it meets.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from functools import reduce as fold
+from typing import Any
+
+import numpy as np
+
+from axon_mlir.errors import AxonError
+from axon_mlir.frontend.places import here
+from axon_mlir.frontend.recording import Node, Shape, current
+from axon_mlir.frontend.traced import DTYPES, Size, TracedTensor, size_term, unsupported
+from axon_mlir.semantics import index as ix
+from axon_mlir.semantics.index import Index
+
+Operand = TracedTensor | Size | int | float | bool
+"""What an elementwise operation takes: numbers stay Python numbers until the type they meet is known."""
+
+_NAMES: dict[np.dtype[Any], str] = {v: k for k, v in DTYPES.items()}
+_WIDE = {np.dtype(np.float64): "f32", np.dtype(np.int64): "i32"}
+
+
+def kind(dtype: str) -> int:
+    """0 truth values, 1 integers, 2 floats."""
+    return 0 if dtype == "i1" else 1 if dtype.startswith("i") else 2
+
+
+def dtype_of(value: Any, what: str) -> str:
+    """The element type that a program asks for with `dtype=` or `astype`."""
+    try:
+        dtype = np.dtype(value)
+    except TypeError:
+        raise AxonError(f"{what}: '{value}' is not an element type", where=str(here()), accepted=_types()) from None
+    if dtype not in _NAMES:
+        unsupported(f"{what} {dtype}", _types())
+    return _NAMES[dtype]
+
+
+def _types() -> str:
+    return ", ".join(str(d) for d in DTYPES.values())
+
+
+def as_operand(value: Any) -> Operand:
+    """Whatever a program mixes with traced values, as an operand."""
+    if isinstance(value, TracedTensor | Size):
+        return value
+    if isinstance(value, bool | np.bool_):
+        return bool(value)
+    if isinstance(value, int | float) and not isinstance(value, np.generic):
+        return value
+    if isinstance(value, np.float64):
+        return float(value)
+    if isinstance(value, np.int64 | np.intp):
+        return int(value)
+    if isinstance(value, np.generic | np.ndarray):
+        return _constant_array(np.asarray(value))
+    unsupported(f"an operand of type {type(value).__name__}", "arrays and numbers")
+
+
+def _constant_array(array: np.ndarray[Any, Any]) -> Operand:
+    weak = array.dtype in _WIDE
+    dtype = _WIDE.get(array.dtype) or _NAMES.get(array.dtype)
+    if dtype is None:
+        unsupported(f"a constant array of {array.dtype}", _types())
+    if array.size == 0:
+        unsupported("an empty array", "sizes >= 1")
+    first = array.reshape(-1)[0]
+    if not bool(np.all(array == first)):
+        unsupported(
+            "a constant array with different entries", "np.ones, np.zeros, np.full, np.eye, np.arange, arguments"
+        )
+    number = bool(first) if dtype == "i1" else int(first) if kind(dtype) == 1 else float(first)
+    scalar = TracedTensor(constant(number, dtype), weak=weak)
+    return broadcast_to(scalar, tuple(ix.const(n) for n in array.shape))
+
+
+def as_tensor(value: Any) -> TracedTensor:
+    """A tensor; numbers and sizes become scalars."""
+    operand = as_operand(value)
+    if isinstance(operand, TracedTensor):
+        return operand
+    dtype = "i1" if isinstance(operand, bool) else "f32" if isinstance(operand, float) else "i32"
+    return TracedTensor(node_of(operand, dtype), weak=True)
+
+
+def constant(value: float | int | bool, dtype: str) -> Node:
+    """A scalar constant."""
+    if isinstance(value, float) and math.isnan(value):
+        unsupported("not-a-number as a constant", "finite numbers and infinities")
+    number: float | int = float(value) if kind(dtype) == 2 else int(value)
+    return current().record("constant", (), (), dtype, {"value": number})
+
+
+# -- promotion ------------------------------------------------------------------------------------------
+
+
+def promote(a: str, b: str) -> str:
+    """The common type of two arrays."""
+    if a == b:
+        return a
+    ka, kb = kind(a), kind(b)
+    if ka == kb == 2:
+        return "f32"
+    if ka == kb == 1:
+        return "i32"
+    low, high = (a, b) if ka < kb else (b, a)
+    if kind(low) == 1 and low != "i8":
+        unsupported(f"mixing {low} and {high} arrays (NumPy would compute in float64)", "x.astype(np.float32)")
+    return high
+
+
+def result_type(operands: Sequence[Operand]) -> tuple[str, bool]:
+    """The element type of a result, and whether it is weak."""
+    strong = [o.node.dtype for o in operands if isinstance(o, TracedTensor) and not o.weak]
+    weak = max((_weak_kind(o) for o in operands if not (isinstance(o, TracedTensor) and not o.weak)), default=0)
+    if not strong:
+        return ("i1", "i32", "f32")[weak], True
+    dtype = fold(promote, strong)
+    if kind(dtype) >= weak:
+        return dtype, False
+    return ("f32", True) if weak == 2 else ("i32", True)
+
+
+def _weak_kind(operand: Operand) -> int:
+    if isinstance(operand, TracedTensor):
+        return kind(operand.node.dtype)
+    return 0 if isinstance(operand, bool) else 2 if isinstance(operand, float) else 1
+
+
+def node_of(operand: Operand, dtype: str) -> Node:
+    """The node of an operand of an operation that computes in the kind of `dtype`."""
+    if isinstance(operand, TracedTensor):
+        if kind(operand.node.dtype) == kind(dtype):
+            return operand.node
+        return current().record("cast", (operand.node,), operand.node.shape, dtype)
+    # Numbers that meet floats stay as they are written: an operation computes in f32 and rounds its result only.
+    scalar = "f32" if kind(dtype) == 2 else dtype
+    if isinstance(operand, Size):
+        return current().record("size", (), (), scalar, {"term": operand.term})
+    return constant(operand, scalar)
+
+
+# -- shapes ------------------------------------------------------------------------------------------
+
+
+def shape_terms(operand: Operand) -> Shape:
+    """The shape of an operand."""
+    return operand.terms if isinstance(operand, TracedTensor) else ()
+
+
+def common_shape(shapes: Sequence[Shape], what: str) -> Shape:
+    """NumPy's broadcasting: a literal 1 repeats, anything else must be equal and becomes so."""
+    rank = max((len(s) for s in shapes), default=0)
+    out: list[Index] = []
+    for axis in range(-rank, 0):
+        size = ix.const(1)
+        for shape in shapes:
+            if -axis > len(shape) or shape[axis] == 1:
+                continue
+            if size == 1:
+                size = shape[axis]
+            else:
+                current().sizes.unify(size, shape[axis], f"{what}: axis {axis + rank}")
+        out.append(size)
+    return tuple(map(current().sizes.resolve, out))
+
+
+def broadcast_node(node: Node, shape: Shape) -> Node:
+    """Repeat a node to a shape that it fits."""
+    have = current().shape(node)
+    if have == tuple(map(current().sizes.resolve, shape)):
+        return node
+    first = len(shape) - len(have)
+    return current().record("broadcast", (node,), shape, node.dtype, {"dims": tuple(range(first, len(shape)))})
+
+
+def broadcast_to(x: TracedTensor, shape: Shape) -> TracedTensor:
+    """`np.broadcast_to`."""
+    if len(shape) < x.ndim:
+        raise AxonError(f"np.broadcast_to: rank {x.ndim} to rank {len(shape)}", where=str(here()))
+    sizes = current().sizes
+    for have, want in zip(x.terms, shape[len(shape) - x.ndim :], strict=True):
+        if have != 1:
+            sizes.unify(have, want, "np.broadcast_to")
+    return TracedTensor(broadcast_node(x.node, shape), weak=x.weak, origin=x.origin)
+
+
+def read_size(value: Any, what: str) -> Index:
+    """A size that a program passes in a shape."""
+    term = size_term(value)
+    if term is None:
+        raise AxonError(
+            f"{what}: {value!r} is not a size", where=str(here()), accepted="integers and entries of x.shape"
+        )
+    return term
+
+
+def read_shape(value: Any, what: str) -> Shape:
+    """A shape that a program passes: a size or a sequence of them."""
+    items = tuple(value) if isinstance(value, tuple | list) else (value,)
+    terms = tuple(read_size(v, what) for v in items)
+    for t in terms:
+        if t.constant is not None and t.constant < 1:
+            unsupported(f"{what} with a size of {t.constant}", "sizes >= 1")
+    return terms
+
+
+def axis_number(axis: Any, rank: int, what: str) -> int:
+    """An axis, counted from the front."""
+    if isinstance(axis, bool) or not isinstance(axis, int | np.integer):
+        unsupported(f"{what} with axis {axis!r}", "an integer")
+    if not -rank <= axis < rank:
+        raise AxonError(
+            f"{what}: axis {axis} of an array of rank {rank}", where=str(here()), accepted=f"{-rank}..{rank - 1}"
+        )
+    return int(axis) % rank
+
+
+def axis_numbers(axis: Any, rank: int, what: str) -> tuple[int, ...]:
+    """Axes, counted from the front: None is all of them."""
+    if axis is None:
+        return tuple(range(rank))
+    items = axis if isinstance(axis, tuple | list) else (axis,)
+    axes = tuple(axis_number(a, rank, what) for a in items)
+    if len(set(axes)) != len(axes):
+        raise AxonError(f"{what}: an axis is named twice", where=str(here()))
+    return axes
+
+
+# -- operations ------------------------------------------------------------------------------------------
+
+
+def elementwise(function: str, *values: Any, floats: bool = False, dtype: str | None = None) -> TracedTensor:
+    """A scalar function of the table on each element.
+
+    `floats`: integers are converted first (as NumPy's true_divide, exp and so on do). `dtype`: the result's type.
+    """
+    operands = [as_operand(v) for v in values]
+    found, weak = result_type(operands)
+    if floats and kind(found) < 2:
+        found, weak = "f32", True
+    if kind(found) == 0:
+        unsupported(f"arithmetic ({function}) on truth values", "np.where, x.astype(np.float32)")
+    shape = common_shape([shape_terms(o) for o in operands], function)
+    nodes = [broadcast_node(node_of(o, found), shape) for o in operands]
+    node = current().record(function, nodes, shape, dtype or found)
+    return TracedTensor(node, weak=weak)
+
+
+def compare(predicate: str, a: Any, b: Any) -> TracedTensor:
+    """A comparison element by element."""
+    operands = [as_operand(a), as_operand(b)]
+    dtype, _ = result_type(operands)
+    shape = common_shape([shape_terms(o) for o in operands], f"comparison {predicate}")
+    nodes = [broadcast_node(node_of(o, dtype), shape) for o in operands]
+    return TracedTensor(current().record("compare", nodes, shape, "i1", {"predicate": predicate}))
+
+
+def select(condition: Any, a: Any, b: Any) -> TracedTensor:
+    """`np.where` with three arguments."""
+    test = as_tensor(condition)
+    if test.node.dtype != "i1":
+        test = compare("ne", test, 0)
+    operands = [as_operand(a), as_operand(b)]
+    dtype, weak = result_type(operands)
+    shape = common_shape([test.terms, *(shape_terms(o) for o in operands)], "np.where")
+    nodes = [broadcast_node(test.node, shape), *(broadcast_node(node_of(o, dtype), shape) for o in operands)]
+    return TracedTensor(current().record("select", nodes, shape, dtype), weak=weak)
+
+
+def cast(x: TracedTensor, dtype: str) -> TracedTensor:
+    """`x.astype`: a conversion that the program writes."""
+    if x.node.dtype == dtype and not x.weak:
+        return TracedTensor(x.node)
+    return TracedTensor(current().record("cast", (x.node,), x.node.shape, dtype))
+
+
+def reduce(
+    monoid: str, x: TracedTensor, axes: Sequence[int], *, keepdims: bool, dtype: str | None = None
+) -> TracedTensor:
+    """Fold axes away; with `keepdims` they become literal 1."""
+    node = x.node
+    if kind(node.dtype) == 0:
+        if monoid not in ("sum", "prod"):
+            unsupported(f"{monoid} of truth values", "x.astype(np.float32)")
+        node = current().record("cast", (node,), node.shape, "i32")
+    shape = x.terms
+    rest = tuple(s for n, s in enumerate(shape) if n not in axes)
+    if axes:
+        node = current().record(
+            "reduce", (node,), rest, dtype or node.dtype, {"monoid": monoid, "axes": tuple(sorted(axes))}
+        )
+    out = TracedTensor(node, weak=x.weak)
+    return expand(out, sorted(axes)) if keepdims else out
+
+
+def expand(x: TracedTensor, axes: Sequence[int]) -> TracedTensor:
+    """Insert literal 1 axes; `axes` are positions in the result."""
+    if not axes:
+        return x
+    rank = x.ndim + len(axes)
+    dims = tuple(n for n in range(rank) if n not in axes)
+    rest = iter(x.terms)
+    shape = tuple(ix.const(1) if n in axes else next(rest) for n in range(rank))
+    node = current().record("broadcast", (x.node,), shape, x.node.dtype, {"dims": dims})
+    return TracedTensor(node, weak=x.weak, origin=x.origin)
+
+
+def squeeze(x: TracedTensor, axes: Sequence[int]) -> TracedTensor:
+    """Drop axes that are literally 1."""
+    if not axes:
+        return x
+    shape = x.terms
+    for a in axes:
+        if shape[a] != 1:
+            raise AxonError(
+                f"np.squeeze: axis {a} is {current().sizes.show(shape[a])}",
+                where=str(here()),
+                accepted="axes of size 1",
+            )
+    rest = tuple(s for n, s in enumerate(shape) if n not in axes)
+    node = current().record("squeeze", (x.node,), rest, x.node.dtype, {"axes": tuple(sorted(axes))})
+    return TracedTensor(node, weak=x.weak, origin=x.origin)
+
+
+def transpose(x: TracedTensor, perm: Sequence[int]) -> TracedTensor:
+    """Permute axes: result axis i is axis perm[i]."""
+    if list(perm) == list(range(x.ndim)):
+        return x
+    shape = x.terms
+    node = current().record("transpose", (x.node,), tuple(shape[p] for p in perm), x.node.dtype, {"perm": tuple(perm)})
+    return TracedTensor(node, weak=x.weak, origin=x.origin)
+
+
+def reshape(x: TracedTensor, shape: Shape) -> TracedTensor:
+    """The same elements, in row-major order, under a shape with as many elements."""
+    sizes = current().sizes
+    have = x.terms
+    total, want = math.prod(have, start=ix.const(1)), math.prod(shape, start=ix.const(1))
+    sizes.unify(total, want, "np.reshape: numbers of elements")
+    have, shape = x.terms, tuple(map(sizes.resolve, shape))
+    if have == shape:
+        return x
+    if [s for s in have if s != 1] == [s for s in shape if s != 1]:
+        # Only unit axes come or go.
+        bare = squeeze(x, [n for n, s in enumerate(have) if s == 1])
+        return expand(bare, [n for n, s in enumerate(shape) if s == 1])
+    node = current().record("reshape", (x.node,), shape, x.node.dtype)
+    return TracedTensor(node, weak=x.weak, origin=x.origin)
+
+
+def slice_box(
+    x: TracedTensor, offsets: Sequence[Index], lengths: Sequence[Index], steps: Sequence[int]
+) -> TracedTensor:
+    """`lengths` elements along each axis, from `offsets` on, every `steps`-th."""
+    if all(o == 0 and s == 1 and n == m for o, s, n, m in zip(offsets, steps, lengths, x.terms, strict=True)):
+        return x
+    attributes = {"offsets": tuple(offsets), "sizes": tuple(lengths), "steps": tuple(steps)}
+    node = current().record("slice", (x.node,), tuple(lengths), x.node.dtype, attributes)
+    return TracedTensor(node, weak=x.weak, origin=x.origin)
+
+
+def concatenate(parts: Sequence[TracedTensor], axis: int) -> TracedTensor:
+    """Parts after each other along an axis."""
+    dtype, weak = result_type(list(parts))
+    sizes = current().sizes
+    for part in parts[1:]:
+        if part.ndim != parts[0].ndim:
+            raise AxonError("np.concatenate: arrays of different rank", where=str(here()))
+        for n, (a, b) in enumerate(zip(parts[0].terms, part.terms, strict=True)):
+            if n != axis:
+                sizes.unify(a, b, f"np.concatenate: axis {n}")
+    node = node_of(parts[0], dtype)
+    for part in parts[1:]:
+        left, right = current().shape(node), part.terms
+        shape = tuple(a + b if n == axis else a for n, (a, b) in enumerate(zip(left, right, strict=True)))
+        node = current().record("concat", (node, node_of(part, dtype)), shape, dtype, {"axis": axis})
+    return TracedTensor(node, weak=weak)
+
+
+def scan(monoid: str, x: TracedTensor, axis: int) -> TracedTensor:
+    """The running fold along an axis."""
+    node = current().record("scan", (x.node,), x.terms, x.node.dtype, {"monoid": monoid, "axis": axis})
+    return TracedTensor(node, weak=x.weak)
+
+
+def iota(shape: Shape, axis: int) -> TracedTensor:
+    """Positions along an axis."""
+    return TracedTensor(current().record("iota", (), shape, "i32", {"axis": axis}), weak=True)
+
+
+def contract(
+    a: TracedTensor, b: TracedTensor, batch: int, left: Sequence[int], right: Sequence[int], what: str
+) -> TracedTensor:
+    """Batch axes first, the free axes of a, the free axes of b; `left[i]` is summed with `right[i]`."""
+    dtype, weak = result_type([a, b])
+    if kind(dtype) < 2:
+        unsupported(f"{what} of {dtype} arrays", "float arrays: x.astype(np.float32)")
+    sizes = current().sizes
+    for n in range(batch):
+        sizes.unify(a.terms[n], b.terms[n], f"{what}: batch axis {n}")
+    for i, j in zip(left, right, strict=True):
+        sizes.unify(a.terms[i], b.terms[j], f"{what}: contracted axes {i} and {j}")
+    sa, sb = a.terms, b.terms
+    shape = (
+        *sa[:batch],
+        *(s for n, s in enumerate(sa) if n >= batch and n not in left),
+        *(s for n, s in enumerate(sb) if n >= batch and n not in right),
+    )
+    attributes: Mapping[str, Any] = {"batch": batch, "lhs_contract": tuple(left), "rhs_contract": tuple(right)}
+    node = current().record("matmul", (node_of(a, dtype), node_of(b, dtype)), shape, dtype, attributes)
+    return TracedTensor(node, weak=weak)
+
+
+def full(shape: Shape, value: Any, dtype: str | None) -> TracedTensor:
+    """One value everywhere; without a dtype it takes the type of what it meets."""
+    scalar = as_tensor(value)
+    if dtype is not None:
+        node = constant(value, dtype) if isinstance(value, int | float) else node_of(scalar, dtype)
+        scalar = TracedTensor(node)
+    return TracedTensor(broadcast_node(scalar.node, shape), weak=scalar.weak)

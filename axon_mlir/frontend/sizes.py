@@ -1,0 +1,239 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Symbolic sizes of a trace: what is known equal, what had to become a number, and what can be decided for all sizes.
+
+Every axis of an argument that is given as a number other than 1 gets a fresh symbol. The program's operations unify
+symbols (a substitution, as in unification); forcing a size to a number *specialises* it, which is recorded with its
+line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from axon_mlir.errors import AxonError
+from axon_mlir.frontend.places import Place, here
+from axon_mlir.semantics import index as ix
+from axon_mlir.semantics.index import Div, Index, Min, Var
+from axon_mlir.semantics.index import Size as Symbol
+
+
+@dataclass(frozen=True)
+class Specialisation:
+    """A symbol that the program forced to a number, and where."""
+
+    symbol: str
+    value: int
+    place: Place
+
+
+class SizeTable:
+    """All sizes of one trace."""
+
+    def __init__(self) -> None:
+        self._bound: dict[Symbol | Var, Index] = {}
+        self._rank: dict[Symbol, tuple[int, int]] = {}
+        self._values: dict[Symbol | Var, int] = {}
+        self.fixed: list[Specialisation] = []
+
+    # -- symbols ------------------------------------------------------------------------------------------------------
+
+    def named(self, name: str) -> Index:
+        """The size that the user called `name`."""
+        symbol = Symbol(name)
+        self._rank.setdefault(symbol, (0, len(self._rank)))
+        return ix.size(name)
+
+    def fresh(self, hint: str, value: int) -> Index:
+        """A new symbol for an axis given as the number `value`."""
+        name = hint
+        while Symbol(name) in self._rank:
+            name += "_"
+        symbol = Symbol(name)
+        self._rank[symbol] = (1, len(self._rank))
+        self._values[symbol] = value
+        return ix.size(name)
+
+    def resolve(self, term: Index) -> Index:
+        """The term in terms of representatives."""
+        while True:
+            new = term.substitute(self._bound)
+            if new is term or new == term:
+                return new
+            term = new
+
+    def value_of(self, term: Index) -> int | None:
+        """The number a term stands for under the numbers that were given, or None."""
+        term = self.resolve(term)
+        if any(s not in self._values for s in term.symbols()):
+            return None
+        return int(ix.evaluate(term, self._values))
+
+    def values(self) -> Mapping[str, int]:
+        """The numbers given, by representative symbol."""
+        known: dict[str, int] = {}
+        for symbol in self._rank:
+            value = self._values.get(symbol)
+            if symbol not in self._bound and value is not None:
+                known[symbol.name] = value
+        return known
+
+    def generic(self) -> list[str]:
+        """The symbols that stayed symbolic and are their own representatives, in order of appearance."""
+        return [s.name for s in self._rank if s not in self._bound]
+
+    # -- equality -----------------------------------------------------------------------------------------------------
+
+    def unify(self, a: Index, b: Index, what: str) -> None:
+        """Make two sizes equal, or raise an error that names the program's line and both sizes."""
+        a, b = self.resolve(a), self.resolve(b)
+        if a == b:
+            return
+        va, vb = self.value_of(a), self.value_of(b)
+        if va is not None and vb is not None and va != vb:
+            raise AxonError(f"{what}: sizes differ, {self._show(a)} and {self._show(b)}", where=str(here()))
+        for symbol, term in self._solutions(a, b):
+            self._bind(symbol, term)
+            return
+        pair = self._renaming(a, b)
+        if pair is not None:
+            self._bind(*pair)
+            return
+        if va is not None and va == vb:
+            # Equal for the given numbers only.
+            self.force(a, what)
+            self.force(b, what)
+            return
+        raise AxonError(
+            f"{what}: cannot tell that {self._show(a)} equals {self._show(b)}",
+            where=str(here()),
+            accepted="equal sizes; axes that share a name in --arg are equal",
+        )
+
+    def _solutions(self, a: Index, b: Index) -> list[tuple[Symbol, Index]]:
+        """Ways to make a == b by binding one symbol, best first: the youngest, unnamed symbols go."""
+        candidates: list[tuple[tuple[int, int], Symbol, Index]] = []
+        for left, right in ((a, b), (b, a)):
+            atom = left.atom
+            if isinstance(atom, Symbol) and atom not in right.symbols() and self._may_be(right):
+                candidates.append((self._rank[atom], atom, right))
+        if not candidates:
+            difference = a - b
+            for symbol in difference.symbols():
+                factor = difference.coefficient(symbol) if isinstance(symbol, Symbol) else None
+                if isinstance(symbol, Symbol) and factor is not None and factor.constant in (1, -1):
+                    rest = difference - factor * ix.size(symbol.name)
+                    solved = rest * -1 if factor.constant == 1 else rest
+                    if self.at_least(solved, 1) and self._may_be(solved):
+                        candidates.append((self._rank[symbol], symbol, solved))
+        return [(s, t) for _, s, t in sorted(candidates, key=lambda c: c[0], reverse=True)]
+
+    def _renaming(self, a: Index, b: Index) -> tuple[Symbol, Index] | None:
+        """A symbol of one term and one of the other, given as the same number, whose equality makes the terms equal.
+
+        That is enough and may be more than needed (`min(3, x1) = min(3, y0)`), but keeps the sizes generic.
+        """
+        pairs = [
+            (s, t)
+            for s in a.symbols() - b.symbols()
+            for t in b.symbols() - a.symbols()
+            if isinstance(s, Symbol) and isinstance(t, Symbol) and self._values.get(s) == self._values.get(t)
+        ]
+        for s, t in sorted(pairs, key=str):
+            young, old = (s, t) if self._rank[s] > self._rank[t] else (t, s)
+            if a.substitute({young: ix.size(old.name)}) == b.substitute({young: ix.size(old.name)}):
+                return young, ix.size(old.name)
+        return None
+
+    @staticmethod
+    def _may_be(term: Index) -> bool:
+        # A symbol never turns into the literal 1: that would be another program (it broadcasts).
+        return term.constant is None or term.constant > 1
+
+    def _bind(self, symbol: Symbol, term: Index) -> None:
+        value = self._values.get(symbol)
+        atom = term.atom
+        if value is not None and isinstance(atom, Symbol):
+            self._values.setdefault(atom, value)
+        if term.constant is not None:
+            self.fixed.append(Specialisation(symbol.name, term.constant, here()))
+        self._bound[symbol] = term
+
+    def _show(self, term: Index) -> str:
+        value = self.value_of(term)
+        return str(term) if value is None or term.constant is not None else f"{term} ({value})"
+
+    def show(self, term: Index) -> str:
+        """A size as an error message shows it."""
+        return self._show(self.resolve(term))
+
+    # -- decisions ----------------------------------------------------------------------------------------------------
+
+    def at_least(self, term: Index, bound: int) -> bool:
+        """Whether `term >= bound` holds for all sizes >= 1 (False: not known)."""
+        return _lower_bound_reaches(_terms(self.resolve(term)), Fraction(bound), 0)
+
+    def force(self, term: Index, why: str) -> int:
+        """The number of a size, specialising every symbol in it."""
+        term = self.resolve(term)
+        if term.constant is not None:
+            return term.constant
+        place = here()
+        for symbol in sorted(term.symbols(), key=str):
+            value = self._values.get(symbol)
+            if value is None:
+                raise AxonError(
+                    f"{why} needs the number of size {symbol}, which was given by name",
+                    where=str(place),
+                    accepted=f"an --arg with a number in place of {symbol}, or a program that is generic in it",
+                )
+            if isinstance(symbol, Symbol):
+                self.fixed.append(Specialisation(symbol.name, value, place))
+                self._bound[symbol] = ix.const(value)
+        number = self.resolve(term).constant
+        assert number is not None
+        return number
+
+
+Terms = dict[ix.Monomial, Fraction]
+
+
+def _terms(term: Index) -> Terms:
+    return {m: Fraction(c) for m, c in term.terms}
+
+
+def _lower_bound_reaches(terms: Terms, bound: Fraction, depth: int) -> bool:
+    """Whether a polynomial with rational coefficients is at least `bound` when all sizes are at least 1."""
+    terms = {m: c for m, c in terms.items() if c}
+    if all(c > 0 or not m for m, c in terms.items()) and all(isinstance(a, Symbol) for m in terms for a in m):
+        return sum(terms.values(), Fraction(0)) >= bound
+    if depth > 6:
+        return False
+    # Replace one division or minimum by a bound of it, in every sound way.
+    for m, c in terms.items():
+        if len(m) != 1:
+            continue
+
+        def replaced(by: Terms, monomial: ix.Monomial = m, factor: Fraction = c) -> bool:
+            new = {k: v for k, v in terms.items() if k != monomial}
+            for k, v in by.items():
+                new[k] = new.get(k, Fraction(0)) + factor * v
+            return _lower_bound_reaches(new, bound, depth + 1)
+
+        match m[0]:
+            case Div(n, d) if d.constant is not None and d.constant > 0:
+                exact = {k: v / d.constant for k, v in _terms(n).items()}
+                if c > 0:
+                    exact[()] = exact.get((), Fraction(0)) - Fraction(d.constant - 1, d.constant)
+                if replaced(exact) or (c > 0 and ix.nonnegative(n) and replaced({})):
+                    return True
+            case Div(n, _) if c > 0 and ix.nonnegative(n) and replaced({}):
+                return True
+            case Min(args):
+                alternatives: list[Terms] = [{}, *map(_terms, args)]
+                if (all if c > 0 else any)(map(replaced, alternatives)):
+                    return True
+            case _:
+                pass
+    return False
