@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""tile: programs over symbolic strip, block and tile sizes, on values."""
+
+from xdsl.ir import Dialect
+
+from axon_mlir.dialects.tile.ops import (
+    CARRY,
+    COLLECT,
+    LEVELS,
+    OPERATIONS,
+    EmptyOp,
+    ExtractOp,
+    ForOp,
+    IndexOp,
+    InsertOp,
+    LeafOp,
+    LoadOp,
+    NeutralOp,
+    StoreOp,
+    YieldOp,
+)
+from axon_mlir.dialects.tile.types import SPACES, TileType, tile_type
+
+TILE = Dialect("tile", list(OPERATIONS), [TileType])
+
+__all__ = [
+    "CARRY",
+    "COLLECT",
+    "LEVELS",
+    "SPACES",
+    "TILE",
+    "EmptyOp",
+    "ExtractOp",
+    "ForOp",
+    "IndexOp",
+    "InsertOp",
+    "LeafOp",
+    "LoadOp",
+    "NeutralOp",
+    "StoreOp",
+    "TileType",
+    "YieldOp",
+    "tile_type",
+]

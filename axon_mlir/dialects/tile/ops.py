@@ -1,0 +1,937 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The operations of tile programs: loops over symbolic steps, regions of HBM and of tiles, leaves.
+
+Everything is a value: `store` and `insert` give the destination with a region replaced, loops carry what they write as
+iteration arguments. A leaf is one instruction's worth of work and carries its meaning as text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, cast
+
+import numpy as np
+from xdsl.dialects.builtin import ArrayAttr, IndexType, IntAttr, StringAttr, TensorType
+from xdsl.ir import Attribute, BlockArgument, Operation, Region, SSAValue
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    IRDLOperation,
+    irdl_op_definition,
+    operand_def,
+    opt_operand_def,
+    opt_prop_def,
+    prop_def,
+    region_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+    var_result_def,
+)
+from xdsl.parser import Parser, UnresolvedOperand
+from xdsl.printer import Printer
+from xdsl.traits import IsTerminator, NoMemoryEffect, Pure
+from xdsl.utils.exceptions import VerifyException
+
+from axon_mlir.dialects.tile.types import TileType
+from axon_mlir.errors import AxonError
+from axon_mlir.semantics import terms as t
+from axon_mlir.semantics.denotation import (
+    Denotable,
+    Denoter,
+    Undenotable,
+    extract,
+    in_region,
+    insert,
+    range_of,
+    region_inside,
+    undefined,
+)
+from axon_mlir.semantics.functions import MONOIDS
+from axon_mlir.semantics.index import Index, Size, Var, ceil_div, const, fresh_var, minimum, of_var, parse
+from axon_mlir.semantics.index import size as size_index
+from axon_mlir.semantics.interpret import Interpretable, Interpreter
+from axon_mlir.semantics.meaning import MeaningError, OpMeaning, parse_op
+
+LEVELS = ("strip", "block", "tile")
+"""strip: one pass over HBM; block: resident on chip; tile: one instruction."""
+
+
+def _indices(walk: Denoter, values: Sequence[SSAValue]) -> list[Index]:
+    return [walk.index(v) for v in values]
+
+
+@irdl_op_definition
+class IndexOp(IRDLOperation, Denotable, Interpretable):
+    """`%r = tile.index "min(a, K - b)" (a = %i, b = %j)`: index arithmetic; other names are sizes and parameters."""
+
+    name = "tile.index"
+    operands_ = var_operand_def(IndexType)
+    expression = prop_def(StringAttr)
+    names = prop_def(ArrayAttr[StringAttr])
+    result = result_def(IndexType)
+    traits = traits_def(Pure())
+
+    def __init__(self, expression: str, names: Sequence[str] = (), operands: Sequence[SSAValue] = ()):
+        super().__init__(
+            operands=[list(operands)],
+            properties={"expression": StringAttr(expression), "names": ArrayAttr([StringAttr(n) for n in names])},
+            result_types=[IndexType()],
+        )
+
+    def verify_(self) -> None:
+        if len(self.names.data) != len(self.operands_):
+            raise VerifyException(f"{len(self.names.data)} names for {len(self.operands_)} operands")
+        try:
+            parse(self.expression.data)
+        except ValueError as e:
+            raise VerifyException(str(e)) from e
+
+    def denote(self, walk: Denoter) -> None:
+        bound = dict(zip((n.data for n in self.names.data), _indices(walk, self.operands_), strict=True))
+        walk.bind(self.result, parse(self.expression.data, lambda n: bound[n] if n in bound else size_index(n)))
+
+    def interpret(self, run: Interpreter) -> None:
+        env: dict[Size | Var, int] = {
+            Var(n.data): run.integer(v) for n, v in zip(self.names.data, self.operands_, strict=True)
+        }
+        term = parse(self.expression.data, lambda n: of_var(Var(n)) if Var(n) in env else size_index(n))
+        run.bind(self.result, run.number(term, env))
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_string_literal(self.expression.data)
+        if self.operands_:
+            printer.print_string(" (")
+            for n, (name, v) in enumerate(zip(self.names.data, self.operands_, strict=True)):
+                printer.print_string(f"{', ' if n else ''}{name.data} = ")
+                printer.print_ssa_value(v)
+            printer.print_string(")")
+
+    @classmethod
+    def parse(cls, parser: Parser) -> IndexOp:
+        expression = parser.parse_str_literal()
+
+        def pair() -> tuple[str, SSAValue]:
+            name = parser.parse_identifier()
+            parser.parse_punctuation("=")
+            return name, parser.resolve_operand(parser.parse_unresolved_operand(), IndexType())
+
+        pairs = parser.parse_optional_comma_separated_list(parser.Delimiter.PAREN, pair) or []
+        return cls(expression, [p[0] for p in pairs], [p[1] for p in pairs])
+
+
+@irdl_op_definition
+class YieldOp(IRDLOperation):
+    """Ends the body of a loop."""
+
+    name = "tile.yield"
+    values = var_operand_def()
+    traits = traits_def(IsTerminator(), NoMemoryEffect())
+    assembly_format = "attr-dict ($values^ `:` type($values))?"
+
+    def __init__(self, values: Sequence[SSAValue]):
+        super().__init__(operands=[list(values)])
+
+
+COLLECT, CARRY = "collect", "carry"
+
+
+@irdl_op_definition
+class ForOp(IRDLOperation, Denotable, Interpretable):
+    """A loop over `start = lower, lower + step, ... < upper`, with the extent `min(step, upper - start)`.
+
+    ```
+    %r = tile.for m.tile (%m, %mh) = %lower to %upper step "128" [collect] (%out = %init) : type { ... tile.yield %new }
+    ```
+    A result is `collect` (iterations write disjoint regions), a monoid's name (iterations combine with the argument)
+    or `carry` (any recurrence). The step is a number or a tile parameter.
+    """
+
+    name = "tile.for"
+    lower = operand_def(IndexType)
+    upper = operand_def(IndexType)
+    inits = var_operand_def()
+    dim = prop_def(StringAttr)
+    level = prop_def(StringAttr)
+    step = prop_def(StringAttr)
+    kinds = prop_def(ArrayAttr[StringAttr])
+    body = region_def("single_block")
+    results_ = var_result_def()
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+
+    def __init__(
+        self,
+        dim: str,
+        level: str,
+        lower: SSAValue,
+        upper: SSAValue,
+        step: str,
+        inits: Sequence[SSAValue],
+        kinds: Sequence[str],
+        body: Region,
+    ):
+        super().__init__(
+            operands=[lower, upper, list(inits)],
+            properties={
+                "dim": StringAttr(dim),
+                "level": StringAttr(level),
+                "step": StringAttr(step),
+                "kinds": ArrayAttr([StringAttr(k) for k in kinds]),
+            },
+            regions=[body],
+            result_types=[[v.type for v in inits]],
+        )
+
+    @property
+    def start(self) -> BlockArgument:
+        return self.body.block.args[0]
+
+    @property
+    def extent(self) -> BlockArgument:
+        return self.body.block.args[1]
+
+    @property
+    def carried(self) -> Sequence[BlockArgument]:
+        return self.body.block.args[2:]
+
+    @property
+    def key(self) -> tuple[str, str]:
+        return (self.dim.data, self.level.data)
+
+    @property
+    def yielded(self) -> Sequence[SSAValue]:
+        last = self.body.block.last_op
+        return last.operands if isinstance(last, YieldOp) else ()
+
+    def verify_(self) -> None:
+        if self.level.data not in LEVELS:
+            raise VerifyException(f"unknown level '{self.level.data}'; accepted: {', '.join(LEVELS)}")
+        try:
+            step = parse(self.step.data)
+        except ValueError as e:
+            raise VerifyException(str(e)) from e
+        if step.constant is not None and step.constant < 1:
+            raise VerifyException(f"the step must be positive, not {step}")
+        if len(self.kinds.data) != len(self.inits):
+            raise VerifyException(f"{len(self.kinds.data)} kinds for {len(self.inits)} results")
+        for k in self.kinds.data:
+            if k.data not in (COLLECT, CARRY, *MONOIDS):
+                raise VerifyException(f"unknown kind '{k.data}'; accepted: collect, carry, {', '.join(MONOIDS)}")
+        args = self.body.block.args
+        wanted = [IndexType(), IndexType(), *(v.type for v in self.inits)]
+        if [a.type for a in args] != wanted:
+            raise VerifyException("the body takes the start, the extent, and one argument per result")
+        if not isinstance(self.body.block.last_op, YieldOp):
+            raise VerifyException("the body must end with tile.yield")
+        if [v.type for v in self.yielded] != [v.type for v in self.inits]:
+            raise VerifyException("the body must yield one value of each result's type")
+
+    # -- meaning -------------------------------------------------------------------------------------------------
+
+    def denote(self, walk: Denoter) -> None:
+        lower, upper = walk.index(self.lower), walk.index(self.upper)
+        step = parse(self.step.data)
+        length = upper - lower
+        trips = ceil_div(length, step)
+        counter = fresh_var(f"t_{self.dim.data}")
+        start = lower + step * of_var(counter)
+        walk.require("range", t.at_most(const(0), length), self)
+        walk.bind(self.start, start)
+        walk.bind(self.extent, minimum(step, upper - start))
+        inits = [walk.tensor(v) for v in self.inits]
+        names = [f"carried.{fresh_var('c').uid}" for _ in inits]
+        for arg, init, name in zip(self.carried, inits, names, strict=True):
+            walk.bind(arg, t.tensor_input(name, init.shape, init.dtype))
+        with walk.assuming(*range_of(counter, trips)):
+            yielded = [cast(t.Comprehension, walk.values[v]) for v in walk.block(self.body.block)]
+            steps = [
+                self._step(walk, kind.data, name, names, value, counter, (lower, length, step))
+                for kind, name, value in zip(self.kinds.data, names, yielded, strict=True)
+            ]
+        for result, init, (variables, make) in zip(self.results_, inits, steps, strict=True):
+            body = make(init.at([of_var(v) for v in variables]), counter, trips)
+            walk.bind(result, t.Comprehension(init.shape, variables, body, init.dtype))
+
+    def _step(
+        self,
+        walk: Denoter,
+        kind: str,
+        name: str,
+        names: Sequence[str],
+        value: t.Comprehension,
+        counter: Var,
+        space: tuple[Index, Index, Index],
+    ) -> tuple[tuple[Var, ...], Any]:
+        """How the result's element follows from the initial one: (index variables, initial element -> element)."""
+        own = t.Read(name, tuple(of_var(v) for v in value.variables))
+        if _reads_any(value.body, [n for n in names if n != name]):
+            raise Undenotable(f"a result of the loop over {self.dim.data} depends on another carried value")
+        if kind == CARRY:
+            raise Undenotable(f"the loop over {self.dim.data} carries a value without a homomorphism")
+        if kind == COLLECT:
+            return value.variables, self._collected(walk, own, value, counter, space)
+        rest = peel(value.body, own, kind)
+        if rest is None or _reads_any(rest, [name]):
+            raise Undenotable(f"the loop over {self.dim.data} does not combine its argument by {kind}")
+        function = MONOIDS[kind].function
+
+        def folded(initial: t.Term, v: Var, trips: Index) -> t.Term:
+            return t.Apply(function, (initial, t.fold(kind, v, trips, rest)))
+
+        return value.variables, folded
+
+    def _collected(
+        self, walk: Denoter, own: t.Term, value: t.Comprehension, counter: Var, space: tuple[Index, Index, Index]
+    ) -> Any:
+        lower, length, step = space
+        if not isinstance(value.body, t.Select) or value.body.otherwise is not own:
+            raise Undenotable(f"the loop over {self.dim.data} must replace exactly one region per iteration")
+        region, new = value.body.condition, value.body.then
+        found = written_axis(region, value.variables, counter, step)
+        if found is None:
+            raise Undenotable(f"the region written by the loop over {self.dim.data} does not move by its step")
+        axis, low, extent, rest = found
+        position = of_var(value.variables[axis])
+        base = low - step * of_var(counter)
+        # Iterations are disjoint when no region is longer than the step.
+        walk.require("disjoint", t.at_most(extent, step), self)
+        chosen = (position - base) // step
+        if minimum(step, length - step * of_var(counter)) == extent:
+            # The cover lemma: the union of [base + s*t, base + s*t + min(s, n - s*t)) over t < ceildiv(n, s).
+            cover = t.conj([t.at_most(base, position), t.less(position, base + length)])
+        else:
+            low_at, high_at = low.substitute({counter: chosen}), (low + extent).substitute({counter: chosen})
+            trips = ceil_div(length, step)
+            cover = t.conj(
+                [
+                    t.at_most(const(0), chosen),
+                    t.less(chosen, trips),
+                    t.at_most(low_at, position),
+                    t.less(position, high_at),
+                ]
+            )
+        others = t.substitute_condition(t.conj(rest), {counter: chosen})
+        element = t.substitute(new, {counter: chosen})
+
+        def collected(initial: t.Term, v: Var, trips: Index) -> t.Term:
+            inside = t.substitute(element, {}, lambda r: initial if r is own else r)
+            return t.select(t.conj([cover, others]), inside, initial)
+
+        return collected
+
+    # -- running -------------------------------------------------------------------------------------------------
+
+    def interpret(self, run: Interpreter) -> None:
+        lower, upper = run.integer(self.lower), run.integer(self.upper)
+        step = run.number(parse(self.step.data))
+        carried: Sequence[np.ndarray | int] = [run.array(v) for v in self.inits]
+        for start in range(lower, upper, step):
+            run.bind(self.start, start)
+            run.bind(self.extent, min(step, upper - start))
+            for arg, value in zip(self.carried, carried, strict=True):
+                run.bind(arg, value)
+            carried = run.block(self.body.block)
+        for result, value in zip(self.results_, carried, strict=True):
+            run.bind(result, value)
+
+    # -- text ----------------------------------------------------------------------------------------------------
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(f" {self.dim.data}.{self.level.data} (")
+        printer.print_ssa_value(self.start)
+        printer.print_string(", ")
+        printer.print_ssa_value(self.extent)
+        printer.print_string(") = ")
+        printer.print_ssa_value(self.lower)
+        printer.print_string(" to ")
+        printer.print_ssa_value(self.upper)
+        printer.print_string(" step ")
+        printer.print_string_literal(self.step.data)
+        for n, (kind, arg, init) in enumerate(zip(self.kinds.data, self.carried, self.inits, strict=True)):
+            printer.print_string(", " if n else " (")
+            printer.print_string(f"{kind.data} ")
+            printer.print_ssa_value(arg)
+            printer.print_string(" = ")
+            printer.print_ssa_value(init)
+            printer.print_string(" : ")
+            printer.print_attribute(init.type)
+        printer.print_string(") " if self.inits else " ")
+        printer.print_region(self.body, print_entry_block_args=False)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> ForOp:
+        # The lexer reads `m.tile` as one bare identifier.
+        dim, _, level = parser.parse_identifier().rpartition(".")
+        parser.parse_punctuation("(")
+        start = parser.parse_argument(expect_type=False).resolve(IndexType())
+        parser.parse_punctuation(",")
+        extent = parser.parse_argument(expect_type=False).resolve(IndexType())
+        parser.parse_punctuation(")")
+        parser.parse_punctuation("=")
+        lower = parser.resolve_operand(parser.parse_unresolved_operand(), IndexType())
+        parser.parse_characters("to")
+        upper = parser.resolve_operand(parser.parse_unresolved_operand(), IndexType())
+        parser.parse_characters("step")
+        step = parser.parse_str_literal()
+
+        def carried() -> tuple[str, Parser.Argument, SSAValue]:
+            kind = parser.parse_identifier()
+            arg = parser.parse_argument(expect_type=False)
+            parser.parse_punctuation("=")
+            init: UnresolvedOperand = parser.parse_unresolved_operand()
+            parser.parse_punctuation(":")
+            type_ = parser.parse_type()
+            return kind, arg.resolve(type_), parser.resolve_operand(init, type_)
+
+        items = parser.parse_optional_comma_separated_list(parser.Delimiter.PAREN, carried) or []
+        body = parser.parse_region([start, extent, *(i[1] for i in items)])
+        return cls(dim, level, lower, upper, step, [i[2] for i in items], [i[0] for i in items], body)
+
+
+def _reads_any(x: t.Term, names: Sequence[str]) -> bool:
+    wanted = set(names)
+    seen: set[t.Term] = set()
+
+    def go(y: t.Term) -> bool:
+        if y in seen:
+            return False
+        seen.add(y)
+        match y:
+            case t.Read(name, _):
+                return name in wanted
+            case t.Apply(_, args):
+                return any(map(go, args))
+            case t.Fold(_, _, _, body):
+                return go(body)
+            case t.Select(_, a, b):
+                return go(a) or go(b)
+            case _:
+                return False
+
+    return go(x)
+
+
+def peel(x: t.Term, own: t.Term, monoid: str) -> t.Term | None:
+    """g such that `x = own (+) g`; None when x is not of that form."""
+    function = MONOIDS[monoid].function
+    neutral = t.number(MONOIDS[monoid].neutral)
+    if x is own:
+        return neutral
+    match x:
+        case t.Apply(f, (a, b)) if f == function:
+            for first, second in ((a, b), (b, a)):
+                rest = peel(first, own, monoid)
+                if rest is not None:
+                    return second if rest is neutral else t.Apply(function, (rest, second))
+            return None
+        case t.Select(c, a, b):
+            left, right = peel(a, own, monoid), peel(b, own, monoid)
+            return None if left is None or right is None else t.select(c, left, right)
+        case _:
+            return None
+
+
+def written_axis(
+    region: t.Condition, variables: Sequence[Var], counter: Var, step: Index
+) -> tuple[int, Index, Index, list[t.Condition]] | None:
+    """The axis along which a written region moves: (axis, low end, extent, the other axes' conditions)."""
+    parts = list(region.parts) if isinstance(region, t.And) else [region]
+    for axis, v in enumerate(variables):
+        lows = [p for p in parts if isinstance(p, t.IndexCompare) and p.relation == "<=" and p.right == of_var(v)]
+        highs = [p for p in parts if isinstance(p, t.IndexCompare) and p.relation == "<" and p.left == of_var(v)]
+        for low_part in lows:
+            if low_part.left.coefficient(counter) != step:
+                continue
+            for high_part in highs:
+                rest = [p for p in parts if p is not low_part and p is not high_part]
+                return axis, low_part.left, high_part.right - low_part.left, rest
+    return None
+
+
+def _type_shape(type_: Attribute) -> int:
+    return len(type_.get_shape()) if isinstance(type_, TensorType) else 2
+
+
+@irdl_op_definition
+class EmptyOp(IRDLOperation, Denotable, Interpretable):
+    """`tile.empty (%a, %b) : type`: memory nobody has written; reading it proves nothing."""
+
+    name = "tile.empty"
+    sizes = var_operand_def(IndexType)
+    result = result_def()
+    traits = traits_def(NoMemoryEffect())
+    assembly_format = "`(` $sizes `)` attr-dict `:` type($result)"
+
+    def __init__(self, sizes: Sequence[SSAValue], type_: Attribute):
+        super().__init__(operands=[list(sizes)], result_types=[type_])
+
+    def verify_(self) -> None:
+        if _type_shape(self.result.type) != len(self.sizes):
+            raise VerifyException(f"{len(self.sizes)} sizes for a value of rank {_type_shape(self.result.type)}")
+
+    def denote(self, walk: Denoter) -> None:
+        dtype = self.result.type.dtype if isinstance(self.result.type, TileType) else None
+        walk.bind(self.result, undefined(_indices(walk, self.sizes), dtype))
+
+    def interpret(self, run: Interpreter) -> None:
+        run.values[self.result] = run.garbage([run.integer(v) for v in self.sizes])
+
+
+@irdl_op_definition
+class NeutralOp(IRDLOperation, Denotable, Interpretable):
+    """`tile.neutral sum (%p, %f) : type`: every element is the monoid's neutral element."""
+
+    name = "tile.neutral"
+    sizes = var_operand_def(IndexType)
+    monoid = prop_def(StringAttr)
+    result = result_def(TileType)
+    traits = traits_def(NoMemoryEffect())
+    assembly_format = "$monoid `(` $sizes `)` attr-dict `:` type($result)"
+
+    def __init__(self, monoid: str, sizes: Sequence[SSAValue], type_: Attribute):
+        super().__init__(operands=[list(sizes)], properties={"monoid": StringAttr(monoid)}, result_types=[type_])
+
+    def verify_(self) -> None:
+        if self.monoid.data not in MONOIDS:
+            raise VerifyException(f"unknown monoid '{self.monoid.data}'; accepted: {', '.join(MONOIDS)}")
+        if len(self.sizes) != 2:
+            raise VerifyException("a tile has two sizes")
+
+    def denote(self, walk: Denoter) -> None:
+        variables = (fresh_var("p"), fresh_var("f"))
+        body = t.number(MONOIDS[self.monoid.data].neutral)
+        walk.bind(self.result, t.Comprehension(tuple(_indices(walk, self.sizes)), variables, body))
+
+    def interpret(self, run: Interpreter) -> None:
+        neutral = MONOIDS[self.monoid.data].neutral
+        value = run.domain.constant(str(neutral) if np.isinf(neutral) else t.decimal(neutral))
+        run.bind(self.result, np.broadcast_to(value, [run.integer(v) for v in self.sizes]).copy())
+
+
+def _map_of(attribute: ArrayAttr[IntAttr]) -> tuple[int | None, ...]:
+    return tuple(None if a.data < 0 else a.data for a in attribute.data)
+
+
+def _verify_region(tensor: Attribute, offsets: Sequence[SSAValue], axes: ArrayAttr[IntAttr]) -> None:
+    if not isinstance(tensor, TensorType):
+        raise VerifyException(f"a tensor in HBM is expected, not {tensor}")
+    rank = len(tensor.get_shape())
+    if len(offsets) != rank or len(axes.data) != rank:
+        raise VerifyException(f"{len(offsets)} offsets and {len(axes.data)} axes for a tensor of rank {rank}")
+    used = [a for a in _map_of(axes) if a is not None]
+    if any(a > 1 for a in used) or len(set(used)) != len(used):
+        raise VerifyException("each tensor axis runs along tile axis 0, 1, or -1 for none, each at most once")
+
+
+def _print_region(printer: Printer, offsets: Sequence[SSAValue], axes: ArrayAttr[IntAttr]) -> None:
+    printer.print_string("[")
+    for n, (o, a) in enumerate(zip(offsets, axes.data, strict=True)):
+        printer.print_string(", " if n else "")
+        printer.print_ssa_value(o)
+        printer.print_string({0: " along p", 1: " along f"}.get(a.data, ""))
+    printer.print_string("]")
+
+
+def _parse_region(parser: Parser) -> tuple[list[SSAValue], ArrayAttr[IntAttr]]:
+    def item() -> tuple[SSAValue, int]:
+        v = parser.resolve_operand(parser.parse_unresolved_operand(), IndexType())
+        if parser.parse_optional_keyword("along") is None:
+            return v, -1
+        return v, 0 if parser.parse_identifier() == "p" else 1
+
+    items = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, item)
+    return [i[0] for i in items], ArrayAttr([IntAttr(i[1]) for i in items])
+
+
+@irdl_op_definition
+class LoadOp(IRDLOperation, Denotable, Interpretable):
+    """`tile.load %x[%m along p, %k along f] (%mh, %kh) : tensor -> tile`: a region of an HBM tensor as a tile.
+
+    A tile axis that no tensor axis runs along repeats the element. A result in space `hbm` is only a view.
+    """
+
+    name = "tile.load"
+    source = operand_def(TensorType)
+    offsets = var_operand_def(IndexType)
+    sizes = var_operand_def(IndexType)
+    axes = prop_def(ArrayAttr[IntAttr])
+    result = result_def(TileType)
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    traits = traits_def(NoMemoryEffect())
+
+    def __init__(
+        self,
+        source: SSAValue,
+        offsets: Sequence[SSAValue],
+        sizes: Sequence[SSAValue],
+        axes: Sequence[int | None] | ArrayAttr[IntAttr],
+        type_: Attribute,
+    ):
+        encoded = axes if isinstance(axes, ArrayAttr) else ArrayAttr([IntAttr(-1 if a is None else a) for a in axes])
+        super().__init__(
+            operands=[source, list(offsets), list(sizes)], properties={"axes": encoded}, result_types=[type_]
+        )
+
+    def axis_map(self) -> tuple[int | None, ...]:
+        """For each tensor axis the tile axis (0 partition, 1 free) it runs along, or None: fixed at its offset."""
+        return _map_of(self.axes)
+
+    def verify_(self) -> None:
+        _verify_region(self.source.type, self.offsets, self.axes)
+        if len(self.sizes) != 2:
+            raise VerifyException("a tile has two sizes")
+
+    def denote(self, walk: Denoter) -> None:
+        source, sizes = walk.tensor(self.source), _indices(walk, self.sizes)
+        offsets, axes = _indices(walk, self.offsets), self.axis_map()
+        lengths = [const(1) if a is None else sizes[a] for a in axes]
+        walk.require("load in bounds", region_inside(offsets, lengths, source.shape), self)
+        variables = (fresh_var("p"), fresh_var("f"))
+        at = [o if a is None else o + of_var(variables[a]) for o, a in zip(offsets, axes, strict=True)]
+        walk.bind(self.result, t.Comprehension(tuple(sizes), variables, source.at(at), cast(TileType, self.result.type).dtype))
+
+    def interpret(self, run: Interpreter) -> None:
+        sizes = [run.integer(v) for v in self.sizes]
+        axes = self.axis_map()
+        array = run.array(self.source)
+        slices = tuple(
+            slice(o, o + (1 if a is None else sizes[a]))
+            for o, a in zip((run.integer(v) for v in self.offsets), axes, strict=True)
+        )
+        part = array[slices]
+        order = [n for n, a in enumerate(axes) if a is None] + sorted(
+            (n for n, a in enumerate(axes) if a is not None), key=lambda n: cast(int, axes[n])
+        )
+        part = part.transpose(order)
+        shape = [1, 1]
+        for a in axes:
+            if a is not None:
+                shape[a] = sizes[a]
+        if part.size != shape[0] * shape[1]:
+            raise AxonError(f"a load of {shape} reaches outside a tensor of shape {array.shape}")
+        run.bind(self.result, np.broadcast_to(part.reshape(shape), sizes).copy())
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_ssa_value(self.source)
+        _print_region(printer, self.offsets, self.axes)
+        printer.print_string(" (")
+        printer.print_list(self.sizes, printer.print_ssa_value)
+        printer.print_string(") : ")
+        printer.print_attribute(self.source.type)
+        printer.print_string(" -> ")
+        printer.print_attribute(self.result.type)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> LoadOp:
+        source = parser.parse_unresolved_operand()
+        offsets, axes = _parse_region(parser)
+        sizes = parser.parse_comma_separated_list(
+            parser.Delimiter.PAREN, lambda: parser.resolve_operand(parser.parse_unresolved_operand(), IndexType())
+        )
+        parser.parse_punctuation(":")
+        tensor = parser.parse_type()
+        parser.parse_punctuation("->")
+        return cls(parser.resolve_operand(source, tensor), offsets, sizes, axes, parser.parse_type())
+
+
+@irdl_op_definition
+class StoreOp(IRDLOperation, Denotable, Interpretable):
+    """`tile.store %v into %out[%m along p, %n along f] : tile, tensor`: the tensor with a region replaced.
+
+    A value in space `hbm` is only placed: the instruction that moves it is its producer.
+    """
+
+    name = "tile.store"
+    value = operand_def(TileType)
+    into = operand_def(TensorType)
+    offsets = var_operand_def(IndexType)
+    axes = prop_def(ArrayAttr[IntAttr])
+    result = result_def(TensorType)
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    traits = traits_def(NoMemoryEffect())
+
+    def __init__(
+        self,
+        value: SSAValue,
+        into: SSAValue,
+        offsets: Sequence[SSAValue],
+        axes: Sequence[int | None] | ArrayAttr[IntAttr],
+    ):
+        encoded = axes if isinstance(axes, ArrayAttr) else ArrayAttr([IntAttr(-1 if a is None else a) for a in axes])
+        super().__init__(operands=[value, into, list(offsets)], properties={"axes": encoded}, result_types=[into.type])
+
+    def axis_map(self) -> tuple[int | None, ...]:
+        """For each tensor axis the tile axis (0 partition, 1 free) it runs along, or None: fixed at its offset."""
+        return _map_of(self.axes)
+
+    def verify_(self) -> None:
+        _verify_region(self.into.type, self.offsets, self.axes)
+        if self.result.type != self.into.type:
+            raise VerifyException("the result has the type of the destination")
+
+    def denote(self, walk: Denoter) -> None:
+        value, into = walk.tensor(self.value), walk.tensor(self.into)
+        offsets, axes = _indices(walk, self.offsets), self.axis_map()
+        sizes = [const(1) if a is None else value.shape[a] for a in axes]
+        for a, n in enumerate(value.shape):
+            if a not in axes:
+                # An axis that the tensor lacks must be a single element.
+                walk.require("store shape", t.equal(n, const(1)), self)
+        walk.require("store in bounds", region_inside(offsets, sizes, into.shape), self)
+        variables = tuple(fresh_var(f"i{n}") for n in range(len(into.shape)))
+        at = tuple(map(of_var, variables))
+        inside: list[Index] = [const(0), const(0)]
+        for i, o, a in zip(at, offsets, axes, strict=True):
+            if a is not None:
+                inside[a] = i - o
+        body = t.select(in_region(at, offsets, sizes), value.at(inside), into.at(at))
+        walk.bind(self.result, t.Comprehension(into.shape, variables, body, into.dtype))
+
+    def interpret(self, run: Interpreter) -> None:
+        value, out = run.array(self.value), run.array(self.into).copy()
+        axes = self.axis_map()
+        used = [a for a in axes if a is not None]
+        if any(value.shape[a] != 1 for a in range(2) if a not in used):
+            raise AxonError(f"a tile of shape {value.shape} does not fit its destination")
+        part = value[tuple(slice(None) if a in used else 0 for a in range(2))]
+        part = part.transpose([sorted(used).index(a) for a in used])
+        sizes = [1 if a is None else value.shape[a] for a in axes]
+        slices = tuple(slice(o, o + n) for o, n in zip((run.integer(v) for v in self.offsets), sizes, strict=True))
+        if out[slices].shape != tuple(sizes):
+            raise AxonError(f"a store of {sizes} reaches outside a tensor of shape {out.shape}")
+        out[slices] = part.reshape(sizes)
+        run.bind(self.result, out)
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_ssa_value(self.value)
+        printer.print_string(" into ")
+        printer.print_ssa_value(self.into)
+        _print_region(printer, self.offsets, self.axes)
+        printer.print_string(" : ")
+        printer.print_attribute(self.value.type)
+        printer.print_string(", ")
+        printer.print_attribute(self.into.type)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> StoreOp:
+        value = parser.parse_unresolved_operand()
+        parser.parse_characters("into")
+        into = parser.parse_unresolved_operand()
+        offsets, axes = _parse_region(parser)
+        parser.parse_punctuation(":")
+        value_type = parser.parse_type()
+        parser.parse_punctuation(",")
+        into_type = parser.parse_type()
+        return cls(
+            parser.resolve_operand(value, value_type), parser.resolve_operand(into, into_type), offsets, axes
+        )
+
+
+@irdl_op_definition
+class ExtractOp(IRDLOperation, Denotable, Interpretable):
+    """`tile.extract %t[%p, %f] (%ph, %fh) : tile -> tile`: a region of a tile; no data moves."""
+
+    name = "tile.extract"
+    source = operand_def(TileType)
+    offsets = var_operand_def(IndexType)
+    sizes = var_operand_def(IndexType)
+    result = result_def(TileType)
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    traits = traits_def(Pure())
+    assembly_format = "$source `[` $offsets `]` `(` $sizes `)` attr-dict `:` type($source) `->` type($result)"
+
+    def __init__(self, source: SSAValue, offsets: Sequence[SSAValue], sizes: Sequence[SSAValue], type_: Attribute):
+        super().__init__(operands=[source, list(offsets), list(sizes)], result_types=[type_])
+
+    def verify_(self) -> None:
+        source, result = cast(TileType, self.source.type), cast(TileType, self.result.type)
+        if (source.element_type, source.space) != (result.element_type, result.space):
+            raise VerifyException("a region has the element type and the space of its source")
+        if len(self.offsets) != 2 or len(self.sizes) != 2:
+            raise VerifyException("a tile has two axes")
+
+    def denote(self, walk: Denoter) -> None:
+        source = walk.tensor(self.source)
+        offsets, sizes = _indices(walk, self.offsets), _indices(walk, self.sizes)
+        walk.require("extract in bounds", region_inside(offsets, sizes, source.shape), self)
+        walk.bind(self.result, extract(source, offsets, sizes))
+
+    def interpret(self, run: Interpreter) -> None:
+        offsets, sizes = [run.integer(v) for v in self.offsets], [run.integer(v) for v in self.sizes]
+        array = run.array(self.source)
+        part = array[offsets[0] : offsets[0] + sizes[0], offsets[1] : offsets[1] + sizes[1]]
+        if part.shape != tuple(sizes):
+            raise AxonError(f"a region of {sizes} reaches outside a tile of shape {array.shape}")
+        run.bind(self.result, part)
+
+
+@irdl_op_definition
+class InsertOp(IRDLOperation, Denotable, Interpretable):
+    """`tile.insert %v into %t[%p, %f] : tile, tile`: the tile with a region replaced."""
+
+    name = "tile.insert"
+    value = operand_def(TileType)
+    into = operand_def(TileType)
+    offsets = var_operand_def(IndexType)
+    result = result_def(TileType)
+    traits = traits_def(Pure())
+    assembly_format = "$value `into` $into `[` $offsets `]` attr-dict `:` type($value) `,` type($into) `->` type($result)"
+
+    def __init__(self, value: SSAValue, into: SSAValue, offsets: Sequence[SSAValue]):
+        super().__init__(operands=[value, into, list(offsets)], result_types=[into.type])
+
+    def verify_(self) -> None:
+        value, into = cast(TileType, self.value.type), cast(TileType, self.into.type)
+        if (value.element_type, value.space) != (into.element_type, into.space):
+            raise VerifyException("a region has the element type and the space of its destination")
+        if self.result.type != into:
+            raise VerifyException("the result has the type of the destination")
+        if len(self.offsets) != 2:
+            raise VerifyException("a tile has two axes")
+
+    def denote(self, walk: Denoter) -> None:
+        value, into = walk.tensor(self.value), walk.tensor(self.into)
+        offsets = _indices(walk, self.offsets)
+        walk.require("insert in bounds", region_inside(offsets, value.shape, into.shape), self)
+        walk.bind(self.result, insert(value, into, offsets))
+
+    def interpret(self, run: Interpreter) -> None:
+        value, out = run.array(self.value), run.array(self.into).copy()
+        o = [run.integer(v) for v in self.offsets]
+        if any(a + n > d for a, n, d in zip(o, value.shape, out.shape, strict=True)):
+            raise AxonError(f"a region of {value.shape} reaches outside a tile of shape {out.shape}")
+        out[o[0] : o[0] + value.shape[0], o[1] : o[1] + value.shape[1]] = value
+        run.bind(self.result, out)
+
+
+@irdl_op_definition
+class LeafOp(IRDLOperation, Denotable, Interpretable):
+    """One instruction's worth of work, with its meaning as text.
+
+    ```
+    %r = tile.leaf "op leaf(a[P, F], b[P, 1]) -> c[P, F] { c[p, f] = mul(a[p, f], b[p, 0]) }" (%a, %b) : (..) -> tile
+    %s = tile.leaf "..." (%a, %b) sum into %acc : (..) -> tile
+    ```
+    With a destination the result is the destination combined with the meaning's value by the monoid. Attributes of
+    the meaning of kind `index` are program sizes of the same name.
+    """
+
+    name = "tile.leaf"
+    ins = var_operand_def(TileType)
+    outs = opt_operand_def(TileType)
+    text = prop_def(StringAttr)
+    accumulate = opt_prop_def(StringAttr)
+    result = result_def(TileType)
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    traits = traits_def(NoMemoryEffect())
+
+    def __init__(
+        self,
+        text: str,
+        ins: Sequence[SSAValue],
+        type_: Attribute,
+        *,
+        outs: SSAValue | None = None,
+        accumulate: str | None = None,
+    ):
+        super().__init__(
+            operands=[list(ins), [outs] if outs is not None else []],
+            properties={"text": StringAttr(text), "accumulate": StringAttr(accumulate) if accumulate else None},
+            result_types=[type_],
+        )
+
+    @property
+    def leaf_meaning(self) -> OpMeaning:
+        return parse_op(self.text.data)
+
+    def attributes_of_meaning(self) -> Mapping[str, Any]:
+        return {name: size_index(name) for name, _ in self.leaf_meaning.attributes}
+
+    def verify_(self) -> None:
+        try:
+            meaning = parse_op(self.text.data)
+            meaning.infer([(size_index("_p"), size_index("_f"))] * len(self.ins), self.attributes_of_meaning())
+        except MeaningError as e:
+            if "does not fit" not in e.message:
+                raise VerifyException(e.message) from e
+        if len(parse_op(self.text.data).operands) != len(self.ins):
+            raise VerifyException(f"the meaning takes {len(parse_op(self.text.data).operands)} operands")
+        if (self.outs is None) != (self.accumulate is None):
+            raise VerifyException("a destination and a monoid go together")
+        if self.accumulate is not None and self.accumulate.data not in MONOIDS:
+            raise VerifyException(f"unknown monoid '{self.accumulate.data}'; accepted: {', '.join(MONOIDS)}")
+        if self.outs is not None and self.outs.type != self.result.type:
+            raise VerifyException("the result has the type of the destination")
+
+    def denote(self, walk: Denoter) -> None:
+        operands = [walk.tensor(v) for v in self.ins]
+        (value,) = self.leaf_meaning.denote(operands, self.attributes_of_meaning())
+        if self.outs is not None and self.accumulate is not None:
+            into = walk.tensor(self.outs)
+            for have, want in zip(value.shape, into.shape, strict=True):
+                walk.require("destination shape", t.equal(have, want), self)
+            at = [of_var(v) for v in value.variables]
+            function = MONOIDS[self.accumulate.data].function
+            value = replace(value, body=t.Apply(function, (into.at(at), value.body)))
+        walk.bind(self.result, replace(value, dtype=cast(TileType, self.result.type).dtype))
+
+    def interpret(self, run: Interpreter) -> None:
+        (value,) = run.evaluate(self.leaf_meaning, [run.array(v) for v in self.ins], self.attributes_of_meaning())
+        if self.outs is not None and self.accumulate is not None:
+            into = run.array(self.outs)
+            if into.shape != value.shape:
+                raise AxonError(f"a value of shape {value.shape} does not fit a destination of shape {into.shape}")
+            value = run.domain.apply(MONOIDS[self.accumulate.data].function, [into, value])
+        run.bind(self.result, value)
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_string_literal(self.text.data)
+        printer.print_string(" (")
+        printer.print_list(self.ins, printer.print_ssa_value)
+        printer.print_string(")")
+        if self.outs is not None and self.accumulate is not None:
+            printer.print_string(f" {self.accumulate.data} into ")
+            printer.print_ssa_value(self.outs)
+        printer.print_string(" : (")
+        printer.print_list([v.type for v in self.ins], printer.print_attribute)
+        printer.print_string(") -> ")
+        printer.print_attribute(self.result.type)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> LeafOp:
+        text = parser.parse_str_literal()
+        ins = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_unresolved_operand)
+        accumulate = parser.parse_optional_identifier()
+        outs = None
+        if accumulate is not None:
+            parser.parse_characters("into")
+            outs = parser.parse_unresolved_operand()
+        parser.parse_punctuation(":")
+        types = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_type)
+        parser.parse_punctuation("->")
+        type_ = parser.parse_type()
+        return cls(
+            text,
+            parser.resolve_operands(ins, types, parser.pos),
+            type_,
+            outs=parser.resolve_operand(outs, type_) if outs is not None else None,
+            accumulate=accumulate,
+        )
+
+
+OPERATIONS: tuple[type[Operation], ...] = (
+    IndexOp,
+    YieldOp,
+    ForOp,
+    EmptyOp,
+    NeutralOp,
+    LoadOp,
+    StoreOp,
+    ExtractOp,
+    InsertOp,
+    LeafOp,
+)
