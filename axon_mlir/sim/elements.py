@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any, Protocol
 
@@ -11,16 +12,23 @@ from numpy.typing import NDArray
 
 from axon_mlir.errors import AxonError
 from axon_mlir.semantics import domains
+from axon_mlir.semantics.domains import Domain
 from axon_mlir.sim.dtypes import DType
+from axon_mlir.targets.device import FunctionRange
 
 
 class Elements(Protocol):
     """How a run stores, computes with, and hands out elements."""
 
-    domain: Any
-    """The domain in which instruction meanings are evaluated."""
     exact: bool
     """No type rounds; numbers of the kernel are exact."""
+
+    def within(self, ranges: Mapping[str, FunctionRange], *, constant: bool) -> Domain:
+        """The domain in which a meaning is evaluated, where these functions are valid only in these ranges.
+
+        `constant`: the meaning reads no tensor, only numbers of the kernel, which nothing rounds before the result.
+        """
+        ...
 
     def storage(self, dtype: DType) -> np.dtype[Any]:
         """The NumPy type that stores elements of `dtype`."""
@@ -39,13 +47,45 @@ class Elements(Protocol):
         ...
 
 
+class OutOfRange(Exception):
+    """A function is applied where the device's result is invalid."""
+
+
+class _RangedFloats(domains.Floats):
+    """float32 in which some functions have a range of valid inputs."""
+
+    def __init__(self, ranges: Mapping[str, FunctionRange]):
+        super().__init__(np.float32)
+        self._ranges = ranges
+
+    def apply(self, function: str, args: Sequence[NDArray[Any]]) -> NDArray[Any]:
+        valid = self._ranges.get(function)
+        if valid is not None:
+            seen = np.abs(args[0]) if valid.magnitude else args[0]
+            wrong = (seen < valid.low) | (seen > valid.high)
+            if wrong.any():
+                count, example = int(np.count_nonzero(wrong)), float(args[0][wrong].reshape(-1)[0])
+                sign = "+-" if valid.magnitude else ""
+                raise OutOfRange(
+                    f"{count} of {wrong.size} inputs of {function} are outside {sign}[{valid.low:g}, {valid.high:g}], "
+                    f"where its result is invalid; one is {example:g}"
+                )
+        return super().apply(function, args)
+
+
 class FloatElements:
     """Storage in the tensors' types, arithmetic in float32, one rounding of a result."""
 
     exact = False
 
     def __init__(self) -> None:
-        self.domain = domains.Floats(np.float32)
+        self._domain = domains.Floats(np.float32)
+        self._constants = domains.Floats(np.float64)
+
+    def within(self, ranges: Mapping[str, FunctionRange], *, constant: bool) -> Domain:
+        if constant:
+            return self._constants
+        return _RangedFloats(ranges) if ranges else self._domain
 
     def storage(self, dtype: DType) -> np.dtype[Any]:
         return dtype.numpy
@@ -68,8 +108,11 @@ class FieldElements:
     exact = True
 
     def __init__(self) -> None:
-        self.domain = domains.Field()
-        self._prime: int = domains.Field.p
+        self._domain = domains.Field()
+        self._prime = domains.Field.p
+
+    def within(self, ranges: Mapping[str, FunctionRange], *, constant: bool) -> Domain:
+        return self._domain
 
     def storage(self, dtype: DType) -> np.dtype[Any]:
         return np.dtype(np.int64)
@@ -103,7 +146,10 @@ class RationalElements:
     exact = True
 
     def __init__(self) -> None:
-        self.domain = domains.Rationals()
+        self._domain = domains.Rationals()
+
+    def within(self, ranges: Mapping[str, FunctionRange], *, constant: bool) -> Domain:
+        return self._domain
 
     def storage(self, dtype: DType) -> np.dtype[Any]:
         return np.dtype(object)

@@ -6,7 +6,8 @@ from __future__ import annotations
 import ast
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
 from types import ModuleType
@@ -39,7 +40,7 @@ def execute(
     machine = Machine(limits_of(target), elements(domain), str(path))
     instructions = bind_instructions(machine, target)
     modules = look_alikes(machine, instructions)
-    with installed(modules), np.errstate(all="ignore"):
+    with installed(modules), _importable(path.parent), np.errstate(all="ignore"):
         module = _load(path, machine)
         kernel = _choose(module, function, path)
         arguments = [_argument(machine, kernel, position, value, seed) for position, value in enumerate(arrays)]
@@ -50,8 +51,8 @@ def execute(
             raise
         except Exception as error:
             raise _raised(error, machine) from error
-        outputs = machine.outputs(returned)
         sbuf, banks = machine.peaks()
+        outputs = machine.outputs(returned)
     return RunResult(
         outputs=tuple(output.data.copy() for output in outputs),
         dtypes=tuple(output.storage.dtype.name for output in outputs),
@@ -63,6 +64,16 @@ def execute(
         psum_peak_banks=banks,
         checks=tuple(Check(rule, applied) for rule, applied in sorted(machine.applied.items())),
     )
+
+
+@contextmanager
+def _importable(folder: Path) -> Generator[None]:
+    """Let a kernel import what lies beside its file."""
+    sys.path.insert(0, str(folder))
+    try:
+        yield
+    finally:
+        sys.path.remove(str(folder))
 
 
 def _load(path: Path, machine: Machine) -> ModuleType:
@@ -81,15 +92,12 @@ def _load(path: Path, machine: Machine) -> ModuleType:
     if machine.elements.exact:
         tree = exact_literals(tree)
         module.__dict__[READ_LITERAL] = decimal
-    sys.path.insert(0, str(path.parent))
     try:
         exec(compile(tree, str(path), "exec"), module.__dict__)
     except (AxonError, MemoryError):
         raise
     except Exception as error:
         raise _raised(error, machine) from error
-    finally:
-        sys.path.remove(str(path.parent))
     return module
 
 

@@ -14,10 +14,12 @@ import numpy as np
 
 from axon_mlir.errors import AxonError
 from axon_mlir.semantics import terms
+from axon_mlir.semantics.domains import Domain
 from axon_mlir.semantics.evaluate import evaluate_comprehension
 from axon_mlir.semantics.functions import FUNCTIONS
 from axon_mlir.semantics.index import const
 from axon_mlir.sim.dtypes import DType
+from axon_mlir.sim.elements import OutOfRange
 from axon_mlir.sim.failures import KernelFailure, Misuse
 from axon_mlir.sim.lookalike import Symbol
 from axon_mlir.sim.machine import Machine
@@ -33,7 +35,7 @@ from axon_mlir.targets import (
     TileFact,
     Violation,
 )
-from axon_mlir.targets.device import CallArg
+from axon_mlir.targets.device import CallArg, FunctionRange
 
 DMA = "dma"
 """The engine that moves data between memories, by its name in descriptions."""
@@ -59,6 +61,7 @@ class _Plan:
     results: tuple[_Tile, ...]
     values: tuple[terms.Comprehension, ...]
     """What each result holds."""
+    domain: Domain
     engine: str
     state: int
     accumulates: tuple[bool, ...]
@@ -81,6 +84,7 @@ class BoundInstruction:
         self._plans: dict[Any, _Plan] = {}
         self._dtypes = {dtype.nki.rpartition(".")[2]: dtype.name for dtype in device.dtypes.values()}
         self._engines = {engine.nki: name for name, engine in device.engines.items()}
+        self._source = ", ".join(instruction.sources) or None
         self._can_accumulate = any(operand.outs for form in instruction.forms for operand in form.operands)
 
     def __repr__(self) -> str:
@@ -88,6 +92,8 @@ class BoundInstruction:
 
     def __call__(self, *args: Any, **kwargs: Any) -> None:
         for name, value in zip(self._parameters, args, strict=False):
+            if name in kwargs:
+                raise Misuse(f"`{self.instruction.nki}` is given `{name}` twice")
             kwargs[name] = value
         kwargs.pop("name", None)
         key = tuple((name, _key(value)) for name, value in kwargs.items())
@@ -112,11 +118,14 @@ class BoundInstruction:
         for (name, operand), accumulates in zip(plan.operands, plan.accumulates, strict=True):
             tensor: Tensor = operand.get(arguments)
             self._check_written(tensor, name, accumulates)
-            tensor.storage.last_use = number
+            tensor.storage.life.last_use = number
             data = tensor.data if plan.copies else elements.read(tensor.data, operand.dtype)
             values[name] = data.reshape(operand.shape)
+        domain: Domain = plan.domain
         try:
-            computed = [evaluate_comprehension(value, values, {}, elements.domain) for value in plan.values]
+            computed = [evaluate_comprehension(value, values, {}, domain) for value in plan.values]
+        except OutOfRange as error:
+            machine.refuse(str(error), rule="function-range", instruction=self.instruction.nki, source=self._source)
         except AxonError as error:
             raise error.at(machine.where()) from error
         for result, value in zip(plan.results, computed, strict=True):
@@ -124,10 +133,10 @@ class BoundInstruction:
             stored = value if plan.copies else elements.write(value, result.dtype)
             tensor.data[...] = stored.reshape(tensor.data.shape)
             tensor.state[...] = plan.state
-            storage = tensor.storage
-            if storage.first_use < 0:
-                storage.first_use = number
-            storage.last_use = number
+            life = tensor.storage.life
+            if life.first_use < 0:
+                life.first_use = number
+            life.last_use = number
         size, descriptors = plan.dma
         if descriptors:
             machine.transfer(size, descriptors)
@@ -155,7 +164,7 @@ class BoundInstruction:
             rule=rule,
             instruction=self.instruction.nki,
             tensor=tensor.storage.describe(),
-            source=", ".join(self.instruction.sources) or None,
+            source=self._source,
         )
 
     # Understanding a call for the first time.
@@ -250,6 +259,7 @@ class BoundInstruction:
             operands=tuple(operands.items()),
             results=tuple(results),
             values=values,
+            domain=machine.elements.within(_ranges(selection), constant=not operands),
             engine=engine,
             state=ACCUMULATED if self._can_accumulate else WRITTEN,
             accumulates=tuple(accumulates),
@@ -314,7 +324,7 @@ def _spell(value: object) -> str:
         return value.text
     if isinstance(value, DType):
         return f"nl.{value.name}"
-    raise Misuse(f"an instruction does not take a {type(value).__name__}")
+    return repr(value)
 
 
 def _key(value: Any) -> Any:
@@ -324,6 +334,16 @@ def _key(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return tuple(_key(item) for item in value)  # pyright: ignore[reportUnknownVariableType]
     return (type(value), value)
+
+
+def _ranges(selection: Selection) -> dict[str, FunctionRange]:
+    """The valid inputs of the functions that a call chooses, where the description limits them."""
+    ranges: dict[str, FunctionRange] = {}
+    for attribute, functions in selection.form.functions.items():
+        function = str(selection.attributes[attribute])
+        if function in functions.ranges:
+            ranges[function] = functions.ranges[function]
+    return ranges
 
 
 def _tiles(selection: Selection) -> dict[str, Tensor]:

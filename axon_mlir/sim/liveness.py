@@ -8,21 +8,21 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from axon_mlir.sim.memory import Storage
+from axon_mlir.sim.memory import Lifetime
 
 
-def live_totals(storages: Sequence[Storage], instructions: int, amount: Callable[[Storage], int]) -> NDArray[np.int64]:
+def live_totals(lives: Sequence[Lifetime], instructions: int, amount: Callable[[Lifetime], int]) -> NDArray[np.int64]:
     """Per instruction, the total of `amount` over the tensors alive at it."""
     change = np.zeros(instructions + 2, np.int64)
-    for storage in storages:
-        if storage.first_use >= 0:
-            held = amount(storage)
-            change[storage.first_use] += held
-            change[storage.last_use + 1] -= held
+    for life in lives:
+        if life.first_use >= 0:
+            held = amount(life)
+            change[life.first_use] += held
+            change[life.last_use + 1] -= held
     return np.cumsum(change)
 
 
-def live_at(storages: Sequence[Storage], instruction: int, amount: Callable[[Storage], int]) -> list[Storage]:
+def live_at(lives: Sequence[Lifetime], instruction: int, amount: Callable[[Lifetime], int]) -> list[Lifetime]:
     """The tensors alive at an instruction, largest first."""
-    live = [storage for storage in storages if 0 <= storage.first_use <= instruction <= storage.last_use]
+    live = [life for life in lives if 0 <= life.first_use <= instruction <= life.last_use]
     return sorted(live, key=amount, reverse=True)

@@ -148,6 +148,8 @@ def _language(machine: Machine, instructions: Mapping[str, Callable[..., Any]]) 
         if buffer not in ON_CHIP:
             raise Misuse("a filled tensor in HBM is not simulated; accepted: sbuf, psum")
         tensor = machine.allocate(_shape(shape), dtype, buffer, name)
+        if "memset" not in instructions:
+            raise Misuse("a filled tensor needs `nisa.memset`, which the device does not use")
         instructions["memset"](dst=tensor, value=fill_value)
         return tensor
 

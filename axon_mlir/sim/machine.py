@@ -18,7 +18,8 @@ from axon_mlir.sim.exact import ExactInt
 from axon_mlir.sim.failures import HardwareViolation, KernelFailure
 from axon_mlir.sim.limits import Limits
 from axon_mlir.sim.liveness import live_at, live_totals
-from axon_mlir.sim.memory import ON_CHIP, UNWRITTEN, WRITTEN, Storage, Tensor
+from axon_mlir.sim.memory import ON_CHIP, UNWRITTEN, WRITTEN, Lifetime, Storage, Tensor
+from axon_mlir.targets import Limit
 
 SPACES = ("sbuf", "psum", "hbm")
 
@@ -31,7 +32,7 @@ class Machine:
         self.elements = elements
         self.path = path
         self.size: Callable[[int], Any] = ExactInt if elements.exact else int
-        self.storages: list[Storage] = []
+        self.lives: list[Lifetime] = []
         self.lines: list[int] = []
         """The kernel's line of each instruction."""
         self.engines: Counter[str] = Counter()
@@ -85,7 +86,7 @@ class Machine:
     def argument(self, values: NDArray[Any], dtype: DType, name: str) -> Tensor:
         """A tensor in HBM that the caller gives, fully written."""
         data = np.ascontiguousarray(self.elements.load(values, dtype))
-        return Tensor.of(self._store(data, dtype, "hbm", WRITTEN, name, None))
+        return self._tensor(data, Lifetime(data.shape, dtype, "hbm", name, 0, None), WRITTEN)
 
     def allocate(self, shape: Sequence[Any], dtype: Any, space: str, name: str = "") -> Tensor:
         """A fresh tensor of a kernel, nothing of it written."""
@@ -101,25 +102,13 @@ class Machine:
         if space in ON_CHIP:
             self._check_on_chip(extents, kind, space, label)
         data = np.zeros(extents, self.elements.storage(kind))
-        storage = self._store(data, kind, space, UNWRITTEN, name, None if line is None else (self.path, line))
+        life = Lifetime(extents, kind, space, name, self._serial, None if line is None else (self.path, line))
         if space in ON_CHIP:
-            self.storages.append(storage)
-        return Tensor.of(storage)
+            self.lives.append(life)
+        return self._tensor(data, life, UNWRITTEN)
 
-    def _store(
-        self, data: NDArray[Any], dtype: DType, space: str, state: int, name: str, place: tuple[str, int] | None
-    ) -> Storage:
-        return Storage(
-            data,
-            dtype,
-            space,
-            state=state,
-            name=name,
-            serial=self._serial,
-            allocated_at=place,
-            size=self.size,
-            refuse=self.refuse,
-        )
+    def _tensor(self, data: NDArray[Any], life: Lifetime, state: int) -> Tensor:
+        return Tensor.of(Storage(data, life, state=state, size=self.size, refuse=self.refuse))
 
     def _check_on_chip(self, extents: tuple[int, ...], dtype: DType, space: str, label: str) -> None:
         partitions = self.limits.partitions
@@ -194,28 +183,30 @@ class Machine:
 
     def peaks(self) -> tuple[int, int]:
         """Peak bytes of a partition in SBUF and peak banks of PSUM, both within the device."""
-        sbuf = [storage for storage in self.storages if storage.space == "sbuf"]
-        psum = [storage for storage in self.storages if storage.space == "psum"]
+        sbuf = [life for life in self.lives if life.space == "sbuf"]
+        psum = [life for life in self.lives if life.space == "psum"]
         bank = self.limits.psum_bank_bytes.value
 
-        def size(storage: Storage) -> int:
-            return storage.free_bytes
+        def size(life: Lifetime) -> int:
+            return life.free_bytes
 
-        def banks(storage: Storage) -> int:
-            return -(-storage.free_bytes // bank)
+        def banks(life: Lifetime) -> int:
+            return -(-life.free_bytes // bank)
 
         sbuf_peak = self._peak(sbuf, size, self.limits.sbuf_bytes, "sbuf-capacity", "bytes of a partition")
         psum_peak = self._peak(psum, banks, self.limits.psum_banks, "psum-banks", "banks")
         return sbuf_peak, psum_peak
 
-    def _peak(self, storages: list[Storage], amount: Callable[[Storage], int], limit: Any, rule: str, unit: str) -> int:
-        totals = live_totals(storages, len(self.lines), amount)
+    def _peak(
+        self, lives: list[Lifetime], amount: Callable[[Lifetime], int], limit: Limit, rule: str, unit: str
+    ) -> int:
+        totals = live_totals(lives, len(self.lines), amount)
         self.applied[rule] += len(self.lines)
         worst = int(totals.max())
         if worst > limit.value:
             at = int(np.argmax(totals > limit.value))
-            live = live_at(storages, at, amount)
-            listed = "; ".join(f"{storage.describe()}: {amount(storage)}" for storage in live[:4])
+            live = live_at(lives, at, amount)
+            listed = "; ".join(f"{life.describe()}: {amount(life)}" for life in live[:4])
             rest = f"; and {len(live) - 4} more" if len(live) > 4 else ""
             self.refuse(
                 f"{int(totals[at])} {unit} are live at once: {listed}{rest}",

@@ -24,62 +24,55 @@ Refuse = Callable[..., NoReturn]
 """Raises a violation: `refuse(message, rule=..., tensor=...)`."""
 
 
-class Storage:
-    """A tensor's memory: elements, their states, and the instructions between which it is alive."""
+class Lifetime:
+    """What of a tensor outlives its elements: its description, and the instructions between which it is alive."""
 
-    __slots__ = (
-        "allocated_at",
-        "data",
-        "dtype",
-        "first_use",
-        "free_bytes",
-        "last_use",
-        "name",
-        "refuse",
-        "serial",
-        "size",
-        "space",
-        "state",
-    )
+    __slots__ = ("dtype", "first_use", "free_bytes", "last_use", "name", "place", "serial", "shape", "space")
 
     def __init__(
-        self,
-        data: NDArray[Any],
-        dtype: DType,
-        space: str,
-        *,
-        state: int,
-        name: str,
-        serial: int,
-        allocated_at: tuple[str, int] | None,
-        size: Callable[[int], Any],
-        refuse: Refuse,
+        self, shape: tuple[int, ...], dtype: DType, space: str, name: str, serial: int, place: tuple[str, int] | None
     ):
-        self.data = data
+        self.shape = shape
         self.dtype = dtype
         self.space = space
-        self.state = np.full(data.shape, state, np.uint8)
         self.name = name
         self.serial = serial
-        self.allocated_at = allocated_at
-        self.size = size
-        self.refuse = refuse
+        self.place = place
         self.first_use = -1
         self.last_use = -1
-        self.free_bytes = prod(data.shape[1:]) * dtype.itemsize
+        self.free_bytes = prod(shape[1:]) * dtype.itemsize
 
     def describe(self) -> str:
-        """The tensor's name: given, else the variable that the allocation is assigned to."""
+        """The tensor in words; its name is the given one, else the variable that the allocation is assigned to."""
         name = self.name
         place = ""
-        if self.allocated_at is not None:
-            path, line = self.allocated_at
+        if self.place is not None:
+            path, line = self.place
             place = f" of line {line}"
             if not name:
                 assigned = re.match(r"\s*(\w+)\s*(?::[^=]+)?=[^=]", getline(path, line))
                 name = assigned.group(1) if assigned else ""
-        shape = ", ".join(map(str, self.data.shape))
+        shape = ", ".join(map(str, self.shape))
         return f"`{name or f'#{self.serial}'}`{place}, {self.dtype.name}[{shape}] in {self.space}"
+
+
+class Storage:
+    """A tensor's memory: elements and their states."""
+
+    __slots__ = ("data", "dtype", "life", "refuse", "size", "space", "state")
+
+    def __init__(self, data: NDArray[Any], life: Lifetime, *, state: int, size: Callable[[int], Any], refuse: Refuse):
+        self.data = data
+        self.life = life
+        self.dtype = life.dtype
+        self.space = life.space
+        self.state = np.full(data.shape, state, np.uint8)
+        self.size = size
+        self.refuse = refuse
+
+    def describe(self) -> str:
+        """The tensor in words."""
+        return self.life.describe()
 
 
 class DynamicSlice:
@@ -135,7 +128,7 @@ class Tensor:
 
     @property
     def name(self) -> str:
-        return self.storage.name
+        return self.storage.life.name
 
     def __len__(self) -> int:
         return self.data.shape[0]

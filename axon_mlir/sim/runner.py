@@ -17,6 +17,9 @@ from axon_mlir.sim import transport
 from axon_mlir.sim.failures import HardwareViolation, KernelFailure
 from axon_mlir.sim.result import Check, RunResult
 
+_ROOT = Path(__file__).resolve().parents[2]
+"""Where the child finds this package."""
+
 DEFAULT_TIMEOUT = 120.0
 DEFAULT_MEMORY_BYTES = 8 << 30
 
@@ -67,8 +70,10 @@ def _run_child(folder: Path, path: Path, timeout: float) -> int:
     environment = dict(os.environ)
     for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
         environment[name] = "1"
+    found = environment.get("PYTHONPATH")
+    environment["PYTHONPATH"] = f"{_ROOT}{os.pathsep}{found}" if found else str(_ROOT)
     child = subprocess.Popen(
-        [sys.executable, "-m", "axon_mlir.sim.child", str(folder)],
+        [sys.executable, "-P", "-m", "axon_mlir.sim.child", str(folder)],
         stdin=subprocess.DEVNULL,
         stdout=2,
         env=environment,

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""`axon run`: what it prints, and its exit codes."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from axon_mlir.cli.axon import main
+from axon_mlir.cli.run import parse_argument
+from axon_mlir.errors import AxonError
+from axon_mlir.sim import RandomArray
+
+KERNELS = Path(__file__).parents[1] / "sim" / "kernels.py"
+
+
+def axon(*arguments: str) -> tuple[int, str, str]:
+    stdout, stderr = io.StringIO(), io.StringIO()
+    code = main(["run", *arguments], stdout=stdout, stderr=stderr)
+    return code, stdout.getvalue(), stderr.getvalue()
+
+
+def test_a_kernel_that_runs(tmp_path: Path) -> None:
+    out = tmp_path / "out.npy"
+    arguments = (f"{KERNELS}:normalise", "bf16[130,64]", "bf16[1,64]", "1e-5")
+    code, stdout, stderr = axon(*arguments, "--json", "-", "--out", str(out))
+    report = json.loads(stdout)
+    assert code == 0
+    assert report["schema"] == 1
+    assert report["engines"]["scalar"] == {"instructions": 4}
+    assert report["instructions"] == sum(engine["instructions"] for engine in report["engines"].values())
+    assert report["dma"]["bytes"] > 0 and report["dma"]["descriptors"] > 0
+    assert report["sbuf_peak_bytes"] > 0 and report["psum_peak_banks"] == 0
+    assert all(check["ok"] for check in report["checks"])
+    assert "bfloat16[130, 64]" in stderr
+    assert np.load(out).shape == (130, 64)
+    again = tmp_path / "again.npy"
+    axon(*arguments, "--out", str(again), "-q")
+    assert np.array_equal(np.load(out), np.load(again))
+
+
+def test_a_broken_rule_is_exit_code_1_and_in_the_report(tmp_path: Path) -> None:
+    kernel = tmp_path / "k.py"
+    kernel.write_text(
+        "import nki\nimport nki.language as nl\n\n@nki.jit\ndef f(x):\n"
+        "    return nl.ndarray((4, 4), dtype=x.dtype, buffer=nl.shared_hbm)\n"
+    )
+    code, stdout, stderr = axon(str(kernel), "f32[4,4]", "--json", "-")
+    (check,) = json.loads(stdout)["checks"]
+    assert code == 1
+    assert check["rule"] == "output-written" and check["ok"] is False
+    assert "never written" in stderr and "Traceback" not in stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["nowhere.py:f"], 3, "no file nowhere.py"),
+        ([f"{KERNELS}:nothing"], 3, "no kernel"),
+        ([str(KERNELS)], 3, "holds 3 kernels"),
+        ([f"{KERNELS}:product", "f32[2,3]"], 3, "missing a required argument"),
+        ([f"{KERNELS}:product", "f64[2,3]", "f32[3,2]"], 3, "f64"),
+        ([f"{KERNELS}:product", "nowhere.npy", "f32[3,2]"], 3, "nowhere.npy"),
+        ([f"{KERNELS}:product", "os.sep", "f32[3,2]"], 3, "argument 'os.sep'"),
+        ([f"{KERNELS}:product", "f32[2,3]", "f32[3,2]", "--device", "trn9"], 3, "trn9"),
+        ([f"{KERNELS}:product", "f32[2,3]", "f32[2,2]"], 1, "rule: in-bounds"),
+        ([f"{KERNELS}:normalise", "f32[2,3]", "f32[1,3]", "'text'"], 1, "argument value = 'text'"),
+    ],
+)
+def test_exit_codes(arguments: list[str], code: int, message: str) -> None:
+    found, _, stderr = axon(*arguments)
+    assert (found, message in stderr) == (code, True), stderr
+    assert "Traceback" not in stderr
+
+
+def test_arguments() -> None:
+    assert parse_argument("bf16[128,512]") == RandomArray("bfloat16", (128, 512))
+    assert parse_argument("uint8[3]") == RandomArray("uint8", (3,))
+    assert parse_argument("(1, 2.5)") == (1, 2.5)
+    with pytest.raises(AxonError):
+        parse_argument("f32[0x]")
