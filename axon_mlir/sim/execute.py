@@ -118,7 +118,7 @@ def _argument(machine: Machine, kernel: Kernel, position: int, value: Any, seed:
     if isinstance(value, RandomArray):
         return machine.argument(value.values(seed, position), dtype_of(value.dtype), name)
     if isinstance(value, TypedArray):
-        return machine.argument(value.values, DTYPES[value.dtype], name)
+        return machine.argument(value.values, dtype_of(value.dtype), name)
     if isinstance(value, (np.ndarray, np.generic)):
         array = cast("NDArray[Any]", np.asarray(value))  # pyright: ignore[reportUnknownArgumentType]
         if array.ndim > 0:
