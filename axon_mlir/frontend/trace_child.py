@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import inspect
 import json
 import os
@@ -25,18 +24,21 @@ from axon_mlir.frontend.rebinding import rebound
 def load(path: str) -> ModuleType:
     """Execute a Python file as a module; its errors become AxonErrors at their line."""
     sys.path.insert(0, str(Path(path).resolve().parent))
-    spec = importlib.util.spec_from_file_location("axon_program", path)
-    if spec is None or spec.loader is None:
-        raise AxonError("cannot load this file", where=path, accepted="a Python file (.py)")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["axon_program"] = module
+    module = ModuleType("axon_program")
+    module.__file__ = path
+    sys.modules[module.__name__] = module
     try:
+        # Compiled under the path that the user gave, so that messages say it too.
+        code = compile(Path(path).read_bytes(), path, "exec")
         with rebound():
-            spec.loader.exec_module(module)
+            exec(code, vars(module))
     except AxonError as error:
         raise error.at(path) from None
     except SyntaxError as error:
         raise AxonError(f"syntax error: {error.msg}", where=f"{error.filename or path}:{error.lineno or 1}") from None
+    except (ValueError, UnicodeDecodeError) as error:
+        where = place_of_traceback(error.__traceback__, path)
+        raise AxonError(f"cannot load the program: {error}", where=str(where or path)) from None
     except BaseException as error:
         where = place_of_traceback(error.__traceback__, path)
         raise AxonError(

@@ -3,19 +3,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from fractions import Fraction
 from typing import ClassVar
 
 from xdsl.dialects.builtin import IntegerAttr, StringAttr, TensorType
+from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from axon_mlir.dialects.tensor_hl.base import TensorHlOp, Word, element_kind
+from axon_mlir.semantics.index import Index
 
 
 @irdl_op_definition
 class ConstantOp(TensorHlOp):
-    """One number in every element, a double read as its shortest decimal: `tensor_hl.constant 1.0e-05 : tensor<f32>`."""
+    """One number in every element, a double read as its shortest decimal. `tensor_hl.constant 2.5 : tensor<f32>`."""
 
     name = "tensor_hl.constant"
     MEANING: ClassVar[str] = "op constant() <value: real, shape: indices> -> z[shape...] { z[s...] = value }"
@@ -25,6 +29,11 @@ class ConstantOp(TensorHlOp):
     # `value` would clash with the reader of the base class, hence another Python name.
     number = prop_def(StringAttr, prop_name="value")
     traits = traits_def(Pure())
+
+    def __init__(self, *, element_type: Attribute, value: float | Fraction, shape: Sequence[Index] = ()):
+        """A number; in a float type it is stored as a float."""
+        number = float(value) if element_kind(element_type) == "float" else int(value)
+        super().__init__(element_type=element_type, shape=shape, value=number)
 
     def verify_elements(self) -> None:
         """An integer type holds an integer."""
