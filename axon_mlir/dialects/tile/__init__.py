@@ -18,6 +18,7 @@ from axon_mlir.dialects.tile.ops import (
     NeutralOp,
     StoreOp,
     YieldOp,
+    dims_attribute,
 )
 from axon_mlir.dialects.tile.types import SPACES, TileType, tile_type
 
@@ -40,5 +41,6 @@ __all__ = [
     "StoreOp",
     "TileType",
     "YieldOp",
+    "dims_attribute",
     "tile_type",
 ]

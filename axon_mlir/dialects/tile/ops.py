@@ -544,6 +544,24 @@ def _parse_region(parser: Parser) -> tuple[list[SSAValue], ArrayAttr[IntAttr]]:
     return [i[0] for i in items], ArrayAttr([IntAttr(i[1]) for i in items])
 
 
+def dims_attribute(dims: Sequence[str]) -> ArrayAttr[StringAttr]:
+    """Which dimension each tile axis runs over: a name, `*name` where it repeats over it, or the empty string."""
+    return ArrayAttr([StringAttr(d) for d in dims])
+
+
+def _print_dims(printer: Printer, dims: ArrayAttr[StringAttr] | None) -> None:
+    if dims is not None:
+        printer.print_string(" dims [")
+        printer.print_list(dims.data, lambda d: printer.print_string_literal(d.data))
+        printer.print_string("]")
+
+
+def _parse_dims(parser: Parser) -> ArrayAttr[StringAttr] | None:
+    if parser.parse_optional_keyword("dims") is None:
+        return None
+    return dims_attribute(parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_str_literal))
+
+
 @irdl_op_definition
 class LoadOp(IRDLOperation, Denotable, Interpretable):
     """`tile.load %x[%m along p, %k along f] (%mh, %kh) : tensor -> tile`: a region of an HBM tensor as a tile.
@@ -556,6 +574,7 @@ class LoadOp(IRDLOperation, Denotable, Interpretable):
     offsets = var_operand_def(IndexType)
     sizes = var_operand_def(IndexType)
     axes = prop_def(ArrayAttr[IntAttr])
+    dims = opt_prop_def(ArrayAttr[StringAttr])
     result = result_def(TileType)
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
     traits = traits_def(NoMemoryEffect())
@@ -567,10 +586,13 @@ class LoadOp(IRDLOperation, Denotable, Interpretable):
         sizes: Sequence[SSAValue],
         axes: Sequence[int | None] | ArrayAttr[IntAttr],
         type_: Attribute,
+        dims: ArrayAttr[StringAttr] | None = None,
     ):
         encoded = axes if isinstance(axes, ArrayAttr) else ArrayAttr([IntAttr(-1 if a is None else a) for a in axes])
         super().__init__(
-            operands=[source, list(offsets), list(sizes)], properties={"axes": encoded}, result_types=[type_]
+            operands=[source, list(offsets), list(sizes)],
+            properties={"axes": encoded, "dims": dims},
+            result_types=[type_],
         )
 
     def axis_map(self) -> tuple[int | None, ...]:
@@ -622,6 +644,7 @@ class LoadOp(IRDLOperation, Denotable, Interpretable):
         printer.print_attribute(self.source.type)
         printer.print_string(" -> ")
         printer.print_attribute(self.result.type)
+        _print_dims(printer, self.dims)
 
     @classmethod
     def parse(cls, parser: Parser) -> LoadOp:
@@ -633,7 +656,8 @@ class LoadOp(IRDLOperation, Denotable, Interpretable):
         parser.parse_punctuation(":")
         tensor = parser.parse_type()
         parser.parse_punctuation("->")
-        return cls(parser.resolve_operand(source, tensor), offsets, sizes, axes, parser.parse_type())
+        type_ = parser.parse_type()
+        return cls(parser.resolve_operand(source, tensor), offsets, sizes, axes, type_, _parse_dims(parser))
 
 
 @irdl_op_definition
@@ -824,6 +848,7 @@ class LeafOp(IRDLOperation, Denotable, Interpretable):
     outs = opt_operand_def(TileType)
     text = prop_def(StringAttr)
     accumulate = opt_prop_def(StringAttr)
+    dims = opt_prop_def(ArrayAttr[StringAttr])
     result = result_def(TileType)
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
     traits = traits_def(NoMemoryEffect())
@@ -836,10 +861,15 @@ class LeafOp(IRDLOperation, Denotable, Interpretable):
         *,
         outs: SSAValue | None = None,
         accumulate: str | None = None,
+        dims: ArrayAttr[StringAttr] | None = None,
     ):
         super().__init__(
             operands=[list(ins), [outs] if outs is not None else []],
-            properties={"text": StringAttr(text), "accumulate": StringAttr(accumulate) if accumulate else None},
+            properties={
+                "text": StringAttr(text),
+                "accumulate": StringAttr(accumulate) if accumulate else None,
+                "dims": dims,
+            },
             result_types=[type_],
         )
 
@@ -900,6 +930,7 @@ class LeafOp(IRDLOperation, Denotable, Interpretable):
         printer.print_list([v.type for v in self.ins], printer.print_attribute)
         printer.print_string(") -> ")
         printer.print_attribute(self.result.type)
+        _print_dims(printer, self.dims)
 
     @classmethod
     def parse(cls, parser: Parser) -> LeafOp:
@@ -920,6 +951,7 @@ class LeafOp(IRDLOperation, Denotable, Interpretable):
             type_,
             outs=parser.resolve_operand(outs, type_) if outs is not None else None,
             accumulate=accumulate,
+            dims=_parse_dims(parser),
         )
 
 
