@@ -28,7 +28,7 @@ def evaluate_comprehension(
         walk.axes[v] = (rank - n, shape[n])
     walk.depth = rank
     out = walk.term(value.body)
-    return np.ascontiguousarray(np.broadcast_to(out, shape))
+    return np.array(np.broadcast_to(out, shape), order="C")
 
 
 class _Walk:
@@ -131,7 +131,7 @@ class _Walk:
             for n, a in enumerate(atoms)
             if isinstance(a, Var) and a in self.axes
         ) and len(plain) == sum(i.constant is None for i in indices):
-            view = array[tuple(slice(None) if i.constant is None else i.constant for i in indices)]
+            view = np.asarray(array[tuple(slice(None) if i.constant is None else i.constant for i in indices)])
             order = sorted(range(len(plain)), key=lambda n: -self.axes[plain[n]][0])
             shape = [1] * self.depth
             for a in plain:

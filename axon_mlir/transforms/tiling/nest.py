@@ -1,0 +1,579 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Loop nests as leaves with loop paths, and the one rule that derives the nest.
+
+A tile program is a list of leaves: loads, computations of one instruction's size, stores. Each has a *path*, the loops
+it runs under. The nest is never edited: `build` derives it from the paths by inserting leaf after leaf, sharing loops
+where that is legal. Where a value's definition and its uses meet is its *scope*; what it holds on chip follows from
+the loops around the scope. `emit` writes the nest as `tile` operations, `collect` reads leaves back from them.
+
+The method is that of a feasibility study of this project; fusion is prefix sharing, residency a common-ancestor rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from xdsl.dialects.builtin import DictionaryAttr, StringAttr, TensorType
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Attribute, Block, Region, SSAValue
+
+from axon_mlir.dialects.tile import (
+    COLLECT,
+    EmptyOp,
+    ExtractOp,
+    ForOp,
+    IndexOp,
+    InsertOp,
+    LeafOp,
+    LoadOp,
+    NeutralOp,
+    StoreOp,
+    TileType,
+    YieldOp,
+    dims_attribute,
+    tile_type,
+)
+from axon_mlir.errors import AxonError
+from axon_mlir.semantics.denotation import place
+from axon_mlir.semantics.index import Index, const, parse
+from axon_mlir.semantics.shapes import dtype_name, shape_of
+
+SIZES = "tile.sizes"
+"""Function attribute: dimension -> size expression."""
+PARAMETERS = "tile.parameters"
+"""Function attribute: tile parameter -> its constraint, such as `<= 128`."""
+
+
+@dataclass(frozen=True)
+class LoopKey:
+    """A loop: the dimension it steps, its level, and its step (a tile parameter or a number)."""
+
+    dim: str
+    level: str
+    step: str
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """One load, computation or store.
+
+    `dims` says which dimension each tile axis runs over: a name, `*step` for an axis of `step` equal elements, or ''
+    for one element. `red`: the loops of the path that the result folds over. Loads and stores name a `tensor` in HBM
+    and the tile axis (or None) of each of its axes. `name` is the value defined (for a store: the tensor).
+    """
+
+    kind: str
+    name: str
+    dims: tuple[str, str]
+    path: tuple[LoopKey, ...]
+    ins: tuple[str, ...] = ()
+    text: str = ""
+    monoid: str | None = None
+    red: frozenset[LoopKey] = frozenset()
+    tensor: str = ""
+    axes: tuple[int | None, ...] = ()
+    dtype: str = "f32"
+    space: str = "sbuf"
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """What must be complete before: values, and the tensor of a load."""
+        return (self.tensor,) if self.kind == "load" else self.ins
+
+    @property
+    def folded(self) -> frozenset[LoopKey]:
+        """Loops inside which the result is not complete; a tensor is complete only after all of them."""
+        return frozenset(self.path) if self.kind == "store" else self.red
+
+
+@dataclass(frozen=True)
+class HbmTensor:
+    """A tensor that a program writes and reads back, or returns."""
+
+    name: str
+    type_: TensorType[Attribute]
+
+
+@dataclass
+class Nest:
+    """The leaves of a function, in order, and what they are about."""
+
+    leaves: list[Leaf]
+    sizes: dict[str, Index]
+    parameters: dict[str, str]
+    tensors: dict[str, TensorType[Attribute]]
+    outputs: list[str]
+
+
+@dataclass(eq=False)
+class _Loop:
+    key: LoopKey | None
+    parent: _Loop | None
+    children: list[_Loop | Leaf] = field(default_factory=list["_Loop | Leaf"])
+
+    def chain(self) -> list[_Loop]:
+        """From the root's child down to this loop."""
+        out: list[_Loop] = []
+        node: _Loop | None = self
+        while node is not None and node.key is not None:
+            out.append(node)
+            node = node.parent
+        return out[::-1]
+
+
+def _leaves_in(node: _Loop | Leaf) -> Iterable[Leaf]:
+    if isinstance(node, Leaf):
+        yield node
+    else:
+        for c in node.children:
+            yield from _leaves_in(c)
+
+
+def _needs(a: _Loop | Leaf, b: _Loop | Leaf) -> bool:
+    """Whether something in `a` reads what `b` defines."""
+    defined = {x.name for x in _leaves_in(b)}
+    return any(r in defined for x in _leaves_in(a) for r in x.reads)
+
+
+def build(leaves: Sequence[Leaf]) -> _Loop:
+    """Insert the leaves one by one."""
+    root = _Loop(None, None)
+    for leaf in leaves:
+        node = root
+        for key in leaf.path:
+            node = _enter(node, key, leaf)
+        node.children.append(leaf)
+    return root
+
+
+def _enter(node: _Loop, key: LoopKey, leaf: Leaf) -> _Loop:
+    """The loop over `key` under `node` that the leaf goes into: an existing one where legal, else a new one.
+
+    Legal: nothing that the leaf reads is folded over the loop inside it, and the later siblings that the leaf depends
+    on do not themselves depend on the loop (they are moved before it).
+    """
+    for position in range(len(node.children) - 1, -1, -1):
+        loop = node.children[position]
+        if not isinstance(loop, _Loop) or loop.key != key:
+            continue
+        if any(key in x.folded and x.name in leaf.reads for x in _leaves_in(loop)):
+            continue
+        later = node.children[position + 1 :]
+        needed: list[_Loop | Leaf] = []
+        for sibling in reversed(later):
+            if _needs(leaf, sibling) or any(_needs(n, sibling) for n in needed):
+                needed.insert(0, sibling)
+        if any(_needs(n, loop) for n in needed):
+            continue
+        rest = [s for s in later if s not in needed]
+        node.children[position:] = [*needed, loop, *rest]
+        return loop
+    loop = _Loop(key, node)
+    node.children.append(loop)
+    return loop
+
+
+@dataclass(frozen=True)
+class _Region:
+    """Where a tile axis stands: its first index and its extent as SSA values (None: 0 and 1), and the bound."""
+
+    start: SSAValue | None
+    extent: SSAValue | None
+    bound: str
+
+
+@dataclass
+class _Scope:
+    """What is known inside a block: the active loops of each dimension and the current value of each name."""
+
+    loops: dict[str, list[tuple[LoopKey, SSAValue, SSAValue]]]
+    values: dict[str, SSAValue]
+    fresh: dict[str, tuple[SSAValue, tuple[_Region, _Region]]]
+
+    def inner(self) -> _Scope:
+        return _Scope({d: list(ls) for d, ls in self.loops.items()}, dict(self.values), dict(self.fresh))
+
+
+class _Emitter:
+    def __init__(self, nest: Nest, root: _Loop, entry: Block):
+        self.nest = nest
+        self.root = root
+        self.entry = entry
+        self.home: dict[str, _Loop] = {}
+        """Leaf name -> the loop (or root) it stands in."""
+        self.leaf: dict[str, Leaf] = {}
+        self.scope_of: dict[str, _Loop] = {}
+        self.index_cache: dict[tuple[Block, str, tuple[SSAValue, ...]], SSAValue] = {}
+        self.held: dict[str, tuple[_Region, _Region]] = {}
+        self._analyse(root)
+
+    def _analyse(self, root: _Loop) -> None:
+        users: dict[str, list[_Loop]] = {}
+
+        def walk(node: _Loop) -> None:
+            for c in node.children:
+                if isinstance(c, _Loop):
+                    walk(c)
+                else:
+                    if c.kind != "store":
+                        self.home[c.name] = node
+                        self.leaf[c.name] = c
+                    for r in c.ins:
+                        users.setdefault(r, []).append(node)
+
+        walk(root)
+        for name, node in self.home.items():
+            chain = node.chain()
+            for user in users.get(name, []):
+                other = user.chain()
+                shared = 0
+                while shared < min(len(chain), len(other)) and chain[shared] is other[shared]:
+                    shared += 1
+                chain = chain[:shared]
+            self.scope_of[name] = chain[-1] if chain else root
+
+    def crossed(self, name: str) -> list[_Loop]:
+        """The loops between a value's scope and its definition."""
+        scope, out = self.scope_of[name], list[_Loop]()
+        node = self.home[name]
+        while node is not scope:
+            out.append(node)
+            assert node.parent is not None
+            node = node.parent
+        return out[::-1]
+
+    # -- index arithmetic ----------------------------------------------------------------------------------------
+
+    def index(self, block: Block, expression: str, names: Sequence[str] = (), operands: Sequence[SSAValue] = ()) -> SSAValue:
+        where = self.entry if not operands else block
+        key = (where, expression, tuple(operands))
+        if key not in self.index_cache:
+            op = IndexOp(expression, names, operands)
+            if where is self.entry and where is not block:
+                first = next((o for o in where.ops if not isinstance(o, IndexOp)), None)
+                if first is not None:
+                    where.insert_op_before(op, first)
+                else:
+                    where.add_op(op)
+            else:
+                where.add_op(op)
+            self.index_cache[key] = op.result
+        return self.index_cache[key]
+
+    def region(self, block: Block, dim: str, loops: Mapping[str, list[tuple[LoopKey, SSAValue, SSAValue]]]) -> _Region:
+        if dim == "":
+            return _Region(None, None, "1")
+        if dim.startswith("*"):
+            return _Region(None, self.index(block, dim[1:]), dim[1:])
+        active = loops.get(dim)
+        if active:
+            key, start, extent = active[-1]
+            return _Region(start, extent, key.step)
+        return _Region(None, self.index(block, str(self.nest.sizes[dim])), str(self.nest.sizes[dim]))
+
+    def start(self, block: Block, r: _Region) -> SSAValue:
+        return r.start if r.start is not None else self.index(block, "0")
+
+    def extent(self, block: Block, r: _Region) -> SSAValue:
+        return r.extent if r.extent is not None else self.index(block, "1")
+
+    def offset(self, block: Block, inner: _Region, outer: _Region) -> SSAValue:
+        if inner.start is outer.start or inner.start is None:
+            return self.index(block, "0")
+        if outer.start is None:
+            return inner.start
+        return self.index(block, "a - b", ("a", "b"), (inner.start, outer.start))
+
+    # -- the walk ------------------------------------------------------------------------------------------------
+
+    def body(self, node: _Loop, block: Block, scope: _Scope) -> None:
+        for child in node.children:
+            if isinstance(child, Leaf):
+                self.emit_leaf(child, block, scope)
+                continue
+            self.prepare(node, child, block, scope)
+            self.emit_loop(child, block, scope)
+
+    def prepare(self, node: _Loop, child: _Loop, block: Block, scope: _Scope) -> None:
+        """Create the accumulators and buffers whose scope is here and whose definition is inside `child`."""
+        for leaf in _leaves_in(child):
+            if leaf.kind == "store" or self.scope_of[leaf.name] is not node or leaf.name in scope.values:
+                continue
+            held = (self.region(block, leaf.dims[0], scope.loops), self.region(block, leaf.dims[1], scope.loops))
+            self.held[leaf.name] = held
+            sizes = [self.extent(block, r) for r in held]
+            type_ = tile_type([parse(r.bound) for r in held], leaf.dtype, leaf.space)
+            folds = any(loop.key in leaf.red for loop in self.crossed(leaf.name))
+            op = NeutralOp(leaf.monoid or "sum", sizes, type_) if folds else EmptyOp(sizes, type_)
+            block.add_op(op)
+            scope.values[leaf.name] = op.result
+
+    def emit_loop(self, loop: _Loop, block: Block, scope: _Scope) -> None:
+        key = loop.key
+        assert key is not None
+        carried: list[tuple[str, str]] = []
+        for leaf in _leaves_in(loop):
+            if leaf.kind == "store":
+                if (leaf.tensor, COLLECT) not in carried:
+                    carried.append((leaf.tensor, COLLECT))
+            elif loop in self.crossed(leaf.name):
+                kind = leaf.monoid if key in leaf.red and leaf.monoid else COLLECT
+                carried.append((leaf.name, kind))
+        active = scope.loops.get(key.dim)
+        if active:
+            _, start, extent = active[-1]
+            lower, upper = start, self.index(block, "a + b", ("a", "b"), (start, extent))
+        else:
+            lower, upper = self.index(block, "0"), self.index(block, str(self.nest.sizes[key.dim]))
+        inits = [scope.values[name] for name, _ in carried]
+        inside = Block(arg_types=[lower.type, lower.type, *(v.type for v in inits)])
+        inside.args[0].name_hint, inside.args[1].name_hint = key.dim, f"{key.dim}_n"
+        inner = scope.inner()
+        inner.loops.setdefault(key.dim, []).append((key, inside.args[0], inside.args[1]))
+        for (name, _), arg in zip(carried, inside.args[2:], strict=True):
+            inner.values[name] = arg
+        self.body(loop, inside, inner)
+        inside.add_op(YieldOp([inner.values[name] for name, _ in carried]))
+        op = ForOp(key.dim, key.level, lower, upper, key.step, inits, [k for _, k in carried], Region([inside]))
+        block.add_op(op)
+        for (name, _), result in zip(carried, op.results_, strict=True):
+            scope.values[name] = result
+
+    def emit_leaf(self, leaf: Leaf, block: Block, scope: _Scope) -> None:
+        here = (self.region(block, leaf.dims[0], scope.loops), self.region(block, leaf.dims[1], scope.loops))
+        if leaf.kind == "store":
+            (name,) = leaf.ins
+            value = self.operand(name, leaf, block, scope)
+            starts = [self.index(block, "0") if a is None else self.start(block, here[a]) for a in leaf.axes]
+            op = StoreOp(value, scope.values[leaf.tensor], starts, leaf.axes)
+            block.add_op(op)
+            scope.values[leaf.tensor] = op.result
+            return
+        type_ = tile_type([parse(r.bound) for r in here], leaf.dtype, leaf.space)
+        dims = dims_attribute(leaf.dims)
+        buffered = bool(self.crossed(leaf.name))
+        held = self.held.get(leaf.name, here)
+        in_place = held == here
+        if leaf.kind == "load":
+            starts = [self.index(block, "0") if a is None else self.start(block, here[a]) for a in leaf.axes]
+            made = LoadOp(
+                scope.values[leaf.tensor], starts, [self.extent(block, r) for r in here], leaf.axes, type_, dims
+            )
+            block.add_op(made)
+            result = made.result
+        else:
+            operands = [self.operand(n, leaf, block, scope) for n in leaf.ins]
+            outs: SSAValue | None = None
+            if leaf.red & {x.key for x in self.crossed(leaf.name) if x.key is not None}:
+                outs = scope.values[leaf.name]
+                if not in_place:
+                    outs = self.part(outs, here, held, block)
+            elif leaf.red:
+                outs = self.neutral(leaf, here, block, type_)
+            computed = LeafOp(
+                leaf.text, operands, type_, outs=outs, accumulate=leaf.monoid if outs is not None else None, dims=dims
+            )
+            block.add_op(computed)
+            result = computed.result
+        result.name_hint = leaf.name
+        scope.fresh[leaf.name] = (result, here)
+        if buffered and not (in_place and leaf.red):
+            offsets = [self.offset(block, h, o) for h, o in zip(here, held, strict=True)]
+            placed = InsertOp(result, scope.values[leaf.name], offsets)
+            block.add_op(placed)
+            scope.values[leaf.name] = placed.result
+        else:
+            scope.values[leaf.name] = result
+            self.held.setdefault(leaf.name, here)
+
+    def neutral(self, leaf: Leaf, here: tuple[_Region, _Region], block: Block, type_: TileType) -> SSAValue:
+        op = NeutralOp(leaf.monoid or "sum", [self.extent(block, r) for r in here], type_)
+        block.add_op(op)
+        return op.result
+
+    def part(self, value: SSAValue, here: tuple[_Region, _Region], held: tuple[_Region, _Region], block: Block) -> SSAValue:
+        source = value.type
+        assert isinstance(source, TileType)
+        type_ = tile_type([parse(r.bound) for r in here], source.dtype, source.space.data)
+        op = ExtractOp(
+            value,
+            [self.offset(block, h, o) for h, o in zip(here, held, strict=True)],
+            [self.extent(block, r) for r in here],
+            type_,
+        )
+        block.add_op(op)
+        return op.result
+
+    def operand(self, name: str, reader: Leaf, block: Block, scope: _Scope) -> SSAValue:
+        """A value as its reader sees it: the region of the reader's innermost loops.
+
+        Of an axis of equal elements the reader takes as many as its own axis has.
+        """
+        regions: list[_Region] = []
+        for own, d in zip(reader.dims, self.leaf[name].dims, strict=True):
+            if d.startswith("*"):
+                mine = self.region(block, own, scope.loops)
+                regions.append(_Region(None, mine.extent, mine.bound))
+            else:
+                regions.append(self.region(block, d, scope.loops))
+        here = (regions[0], regions[1])
+        found = scope.fresh.get(name)
+        if found is not None and found[1] == here and not self.leaf[name].red:
+            return found[0]
+        held = self.held[name]
+        if here == held:
+            return scope.values[name]
+        return self.part(scope.values[name], here, held, block)
+
+
+def emit(func: FuncOp, nest: Nest) -> FuncOp:
+    """The function with its body replaced by the nest."""
+    entry = Block(arg_types=[a.type for a in func.body.block.args])
+    for new, old in zip(entry.args, func.body.block.args, strict=True):
+        new.name_hint = old.name_hint
+    root = build(nest.leaves)
+    emitter = _Emitter(nest, root, entry)
+    scope = _Scope({}, {}, {})
+    for n, arg in enumerate(entry.args):
+        scope.values[f"in{n}"] = arg
+    written = [leaf.tensor for leaf in nest.leaves if leaf.kind == "store"]
+    for name in dict.fromkeys(written):
+        type_ = nest.tensors[name]
+        sizes = [emitter.index(entry, str(d)) for d in shape_of(type_)]
+        op = EmptyOp(sizes, type_)
+        entry.add_op(op)
+        scope.values[name] = op.result
+    emitter.body(root, entry, scope)
+    entry.add_op(ReturnOp(*(scope.values[name] for name in nest.outputs)))
+    out = FuncOp(func.sym_name.data, func.function_type, Region([entry]), func.sym_visibility)
+    out.attributes.update(func.attributes)
+    out.location = func.location
+    out.attributes[SIZES] = DictionaryAttr({d: StringAttr(str(n)) for d, n in nest.sizes.items()})
+    out.attributes[PARAMETERS] = DictionaryAttr({p: StringAttr(c) for p, c in nest.parameters.items()})
+    return out
+
+
+def collect(func: FuncOp) -> Nest:
+    """Read the leaves of a tile function back; AxonError where it is not such a nest."""
+    sizes_attr, parameters_attr = func.attributes.get(SIZES), func.attributes.get(PARAMETERS)
+    if not isinstance(sizes_attr, DictionaryAttr) or not isinstance(parameters_attr, DictionaryAttr):
+        raise AxonError(
+            f"function @{func.sym_name.data} is not a tile program", where=place(func), accepted="the output of tile-symbolic"
+        )
+    sizes = {d: parse(v.data) for d, v in sizes_attr.data.items() if isinstance(v, StringAttr)}
+    parameters = {p: v.data for p, v in parameters_attr.data.items() if isinstance(v, StringAttr)}
+    reader = _Reader()
+    for n, arg in enumerate(func.body.block.args):
+        reader.tensor[arg] = f"in{n}"
+    reader.block(func.body.block, ())
+    last = func.body.block.last_op
+    outputs = [reader.tensor[v] for v in last.operands] if last is not None else []
+    return Nest(reader.leaves, sizes, parameters, reader.types, outputs)
+
+
+class _Reader:
+    def __init__(self):
+        self.leaves: list[Leaf] = []
+        self.tensor: dict[SSAValue, str] = {}
+        self.types: dict[str, TensorType[Attribute]] = {}
+        self.value: dict[SSAValue, str] = {}
+        """Tile value -> the leaf value it is, or holds."""
+        self.buffers: dict[SSAValue, str] = {}
+        """Buffer or accumulator -> its own provisional name."""
+        self.named: dict[str, str] = {}
+        """Provisional buffer name -> the leaf value that it turned out to hold."""
+
+    def name_of(self, v: SSAValue) -> str:
+        name = self.value[v]
+        while name in self.named:
+            name = self.named[name]
+        return name
+
+    def block(self, block: Block, path: tuple[tuple[ForOp, LoopKey], ...]) -> None:
+        keys = tuple(k for _, k in path)
+        for op in block.ops:
+            match op:
+                case ForOp():
+                    self.loop(op, path)
+                case EmptyOp() if isinstance(op.result.type, TensorType):
+                    name = f"t{len(self.types)}"
+                    self.tensor[op.result] = name
+                    self.types[name] = op.result.type
+                case EmptyOp() | NeutralOp():
+                    self.value[op.result] = f"buffer{len(self.value)}"
+                case LoadOp():
+                    leaf = self.named_leaf(op, op.result, keys, "load")
+                    self.leaves.append(leaf)
+                case LeafOp():
+                    self.leaves.append(self.computation(op, path))
+                case InsertOp():
+                    self.named.setdefault(self.value[op.into], self.value[op.value]) if self.value[op.into] != self.value[
+                        op.value
+                    ] else None
+                    self.value[op.result] = self.value[op.value]
+                case ExtractOp():
+                    self.value[op.result] = self.value[op.source]
+                case StoreOp():
+                    name = self.tensor[op.into]
+                    self.tensor[op.result] = name
+                    source = self.name_of(op.value)
+                    dims = next(x.dims for x in self.leaves if x.name == source)
+                    self.leaves.append(
+                        Leaf("store", name, dims, keys, (source,), tensor=name, axes=op.axis_map())
+                    )
+                case _:
+                    pass
+
+    def loop(self, op: ForOp, path: tuple[tuple[ForOp, LoopKey], ...]) -> None:
+        key = LoopKey(op.dim.data, op.level.data, op.step.data)
+        for init, arg in zip(op.inits, op.carried, strict=True):
+            if init in self.tensor:
+                self.tensor[arg] = self.tensor[init]
+            else:
+                self.value[arg] = self.value[init]
+        self.block(op.body.block, (*path, (op, key)))
+        for v, result in zip(op.yielded, op.results_, strict=True):
+            if v in self.tensor:
+                self.tensor[result] = self.tensor[v]
+            else:
+                self.value[result] = self.value[v]
+
+    def dims(self, op: LoadOp | LeafOp) -> tuple[str, str]:
+        if op.dims is None or len(op.dims.data) != 2:
+            raise AxonError(f"'{op.name}' does not say which dimensions it runs over", where=place(op), accepted='dims ["m", "k"]')
+        return (op.dims.data[0].data, op.dims.data[1].data)
+
+    def named_leaf(self, op: LoadOp, result: SSAValue, keys: tuple[LoopKey, ...], kind: str) -> Leaf:
+        name = f"v{len(self.leaves)}"
+        self.value[result] = name
+        type_ = result.type
+        assert isinstance(type_, TileType)
+        return Leaf(
+            kind, name, self.dims(op), keys, tensor=self.tensor[op.source], axes=op.axis_map(),
+            dtype=dtype_name(type_.element_type), space=type_.space.data,
+        )  # fmt: skip
+
+    def computation(self, op: LeafOp, path: tuple[tuple[ForOp, LoopKey], ...]) -> Leaf:
+        name = f"v{len(self.leaves)}"
+        type_ = op.result.type
+        assert isinstance(type_, TileType)
+        red: set[LoopKey] = set()
+        if op.outs is not None:
+            # The loops that carry the accumulator as a fold.
+            held = self.value[op.outs]
+            for loop, key in path:
+                for kind, arg in zip(loop.kinds.data, loop.carried, strict=True):
+                    if kind.data != COLLECT and self.value.get(arg) == held:
+                        red.add(key)
+            self.named[held] = name
+        ins = tuple(self.name_of(v) for v in op.ins)
+        self.value[op.result] = name
+        monoid = op.accumulate.data if op.accumulate is not None else None
+        return Leaf(
+            "compute", name, self.dims(op), tuple(k for _, k in path), ins, op.text.data, monoid, frozenset(red),
+            dtype=dtype_name(type_.element_type), space=type_.space.data,
+        )  # fmt: skip
+
+
+__all__ = ["PARAMETERS", "SIZES", "HbmTensor", "Leaf", "LoopKey", "Nest", "build", "collect", "const", "emit"]

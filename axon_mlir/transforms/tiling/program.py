@@ -1,0 +1,291 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A tensor program as computations over dimensions: what tiling starts from.
+
+Operations that only place data (broadcasts, transposes, constants) are read through; every other operation becomes a
+`Computation`: a result, its element as a term over elements of inputs and of other computations, and the dimension
+that each axis of the result runs over. Dimensions are shared where a computation reads another one at its own index.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Operation, SSAValue
+
+from axon_mlir.errors import UnsupportedError
+from axon_mlir.semantics import terms as t
+from axon_mlir.semantics.denotation import Denotable, Denoter, dtype_of, input_name, place
+from axon_mlir.semantics.index import Index, Size, Var, const
+from axon_mlir.semantics.shapes import dtype_name, shape_of
+from axon_mlir.semantics.traits import HasMeaning
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """An input, or the result of a computation, as it stands in HBM."""
+
+    name: str
+    shape: tuple[Index, ...]
+    dtype: str
+
+
+@dataclass(frozen=True)
+class Computation:
+    """One operation's work.
+
+    `body` is over `variables` (one per axis of the result), folds inside; `dims` names the dimension of each axis, None
+    for an axis of one element; `fold_dims` the dimension of each fold variable.
+    """
+
+    result: Tensor
+    variables: tuple[Var, ...]
+    body: t.Term
+    dims: tuple[str | None, ...]
+    fold_dims: tuple[tuple[Var, str], ...]
+    op: Operation
+
+    @property
+    def dim_of(self) -> dict[Var, str | None]:
+        return {**dict(zip(self.variables, self.dims, strict=True)), **dict(self.fold_dims)}
+
+
+@dataclass
+class Program:
+    """Inputs, computations in order, which tensors are returned, and the size of each dimension."""
+
+    inputs: list[Tensor]
+    computations: list[Computation]
+    outputs: list[str]
+    sizes: dict[str, Index]
+
+
+def _is_data(body: t.Term) -> bool:
+    """Whether a term only places an element, or is a number known from the sizes."""
+    return isinstance(body, t.Read) or not _reads(body)
+
+
+def _reads(x: t.Term) -> list[t.Read]:
+    """The tensor elements a term reads, each once, in order of appearance."""
+    out: dict[t.Read, None] = {}
+
+    def go(y: t.Term) -> None:
+        match y:
+            case t.Read():
+                out.setdefault(y)
+            case t.Apply(_, args):
+                for a in args:
+                    go(a)
+            case t.Fold(_, _, _, body):
+                go(body)
+            case t.Select(c, a, b):
+                _condition_reads(c, go)
+                go(a)
+                go(b)
+            case _:
+                pass
+
+    go(x)
+    return list(out)
+
+
+def _condition_reads(c: t.Condition, go: object) -> None:
+    assert callable(go)
+    match c:
+        case t.RealCompare(_, a, b):
+            go(a)
+            go(b)
+        case t.And(parts) | t.Or(parts):
+            for p in parts:
+                _condition_reads(p, go)
+        case t.Not(p):
+            _condition_reads(p, go)
+        case t.IndexCompare():
+            pass
+
+
+reads_of = _reads
+
+
+def folds_of(x: t.Term) -> tuple[list[t.Fold], t.Term]:
+    """The folds at the root of a term, outermost first, and what they fold."""
+    out: list[t.Fold] = []
+    while isinstance(x, t.Fold):
+        out.append(x)
+        x = x.body
+    return out, x
+
+
+class _Dims:
+    """Which dimension each (tensor, axis) runs over: a union-find that keeps a computation's dimensions apart."""
+
+    def __init__(self):
+        self.sizes: dict[str, Index] = {}
+        self.parent: dict[str, str] = {}
+        self.of_axis: dict[tuple[str, int], str] = {}
+        self.together: list[list[str]] = []
+        """The dimensions of each computation."""
+
+    def fresh(self, size: Index) -> str:
+        """A new dimension, named after its size symbol."""
+        atom = size.atom
+        stem = atom.name.lower() if isinstance(atom, Size) else "d"
+        stem = "".join(c if c.isalnum() else "_" for c in stem)
+        name, n = stem, 1
+        while name in self.sizes:
+            n += 1
+            name = f"{stem}_{n}"
+        self.sizes[name] = size
+        self.parent[name] = name
+        return name
+
+    def find(self, name: str) -> str:
+        while self.parent[name] != name:
+            name = self.parent[name]
+        return name
+
+    def unify(self, a: str, b: str) -> str:
+        """Make two dimensions one, unless their sizes differ or a computation runs over both; the representative of a."""
+        a, b = self.find(a), self.find(b)
+        if a == b or self.sizes[a] != self.sizes[b]:
+            return a
+        for dims in self.together:
+            roots = [self.find(d) for d in dims]
+            if a in roots and b in roots:
+                return a
+        self.parent[b] = a
+        return a
+
+
+def analyse(func: FuncOp) -> Program:
+    """Read a tensor_hl function as computations; UnsupportedError where tiling cannot follow."""
+    walk = Denoter()
+    inputs: list[Tensor] = []
+    tensors: dict[str, Tensor] = {}
+    for n, arg in enumerate(func.body.block.args):
+        shape = shape_of(arg.type) if hasattr(arg.type, "element_type") else ()
+        dtype = dtype_of(arg.type) or dtype_name(arg.type)
+        inputs.append(Tensor(input_name(n), shape, dtype))
+        tensors[input_name(n)] = inputs[-1]
+        walk.bind(arg, t.tensor_input(input_name(n), shape, dtype))
+    dims = _Dims()
+    computations: list[Computation] = []
+    outputs: list[str] = []
+
+    def materialise(value: t.Comprehension, op: Operation) -> t.Comprehension:
+        tensor = Tensor(f"t{len(computations)}", value.shape, value.dtype or "f32")
+        tensors[tensor.name] = tensor
+        unit: dict[Size | Var, Index] = {v: const(0) for v, n in zip(value.variables, value.shape, strict=True) if n == 1}
+        value = replace(value, body=t.substitute(value.body, unit))
+        computations.append(_computation(tensor, value, dims, op))
+        return t.tensor_input(tensor.name, value.shape, value.dtype)
+
+    for op in func.body.block.ops:
+        if isinstance(op, ReturnOp):
+            for v in op.operands:
+                outputs.append(_output(walk.tensor(v), v, materialise, op, computations, outputs))
+            continue
+        if isinstance(op, Denotable) or not isinstance(op, HasMeaning):
+            raise UnsupportedError(
+                f"'{op.name}' cannot be tiled", where=place(op), accepted="primitive operations of tensor_hl"
+            )
+        walk.operation(op)
+        for r in op.results:
+            value = walk.tensor(r)
+            if not _is_data(value.body):
+                walk.bind(r, materialise(value, op))
+    kept = [_renamed(c, dims) for c in _used(computations, outputs)]
+    used = {d for c in kept for d in c.dim_of.values() if d is not None}
+    return Program(inputs, kept, outputs, {d: n for d, n in dims.sizes.items() if d in used})
+
+
+def _renamed(c: Computation, dims: _Dims) -> Computation:
+    """With every dimension replaced by its representative."""
+    return replace(
+        c,
+        dims=tuple(None if d is None else dims.find(d) for d in c.dims),
+        fold_dims=tuple((v, dims.find(d)) for v, d in c.fold_dims),
+    )
+
+
+def _output(
+    value: t.Comprehension,
+    v: SSAValue,
+    materialise: object,
+    op: Operation,
+    computations: Sequence[Computation],
+    outputs: Sequence[str],
+) -> str:
+    """The tensor that is returned: a computation's own result, or a copy."""
+    assert callable(materialise)
+    names = {c.result.name: c for c in computations}
+    body = value.body
+    if isinstance(body, t.Read) and body.tensor in names and body.tensor not in outputs:
+        own = names[body.tensor].result
+        plain = [i == 0 if n == 1 else i.atom == v for i, v, n in zip(body.indices, value.variables, value.shape, strict=False)]
+        if own.shape == value.shape and all(plain) and own.dtype == value.dtype:
+            return own.name
+    copied = materialise(value, op)
+    assert isinstance(copied, t.Comprehension) and isinstance(copied.body, t.Read)
+    del v
+    return copied.body.tensor
+
+
+def _used(computations: list[Computation], outputs: Sequence[str]) -> list[Computation]:
+    """Without the computations that no output needs."""
+    needed = set(outputs)
+    for c in reversed(computations):
+        if c.result.name in needed:
+            needed |= {r.tensor for r in _reads(c.body)}
+    return [c for c in computations if c.result.name in needed]
+
+
+def _computation(tensor: Tensor, value: t.Comprehension, dims: _Dims, op: Operation) -> Computation:
+    folds, inner = folds_of(value.body)
+    if _has_fold(inner):
+        raise UnsupportedError(f"'{op.name}' folds inside an expression, which cannot be tiled yet", where=place(op))
+    variables = [(v, n) for v, n in zip(value.variables, value.shape, strict=True) if n != 1]
+    spaces = [*variables, *((f.var, f.extent) for f in folds)]
+    chosen: dict[Var, str] = {v: dims.fresh(extent) for v, extent in spaces}
+    dims.together.append(list(chosen.values()))
+    for r in _reads(inner):
+        for axis, i in enumerate(r.indices):
+            v = i.atom
+            if isinstance(v, Var) and v in chosen:
+                known = dims.of_axis.get((r.tensor, axis))
+                if known is None:
+                    dims.of_axis[(r.tensor, axis)] = chosen[v]
+                else:
+                    dims.unify(known, chosen[v])
+    for axis, v in enumerate(value.variables):
+        if v in chosen:
+            dims.of_axis[(tensor.name, axis)] = chosen[v]
+    for r in _reads(inner):
+        for i in r.indices:
+            if not (i.constant is not None or (isinstance(i.atom, Var) and i.atom in chosen)):
+                raise UnsupportedError(
+                    f"'{op.name}' reads at the index {i}, which cannot be tiled yet",
+                    where=place(op),
+                    accepted="elements read at plain indices",
+                )
+    return Computation(
+        tensor,
+        value.variables,
+        value.body,
+        tuple(chosen.get(v) for v in value.variables),
+        tuple((f.var, chosen[f.var]) for f in folds),
+        op,
+    )
+
+
+def _has_fold(x: t.Term) -> bool:
+    match x:
+        case t.Fold():
+            return True
+        case t.Apply(_, args):
+            return any(map(_has_fold, args))
+        case t.Select(_, a, b):
+            return _has_fold(a) or _has_fold(b)
+        case _:
+            return False
