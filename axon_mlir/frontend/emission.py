@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -80,7 +80,7 @@ def _resolved(trace: Trace, value: Any) -> Any:
     if isinstance(value, Index):
         return trace.sizes.resolve(value)
     if isinstance(value, tuple):
-        return tuple(_resolved(trace, v) for v in value)
+        return tuple(_resolved(trace, v) for v in cast("tuple[Any, ...]", value))
     return value
 
 

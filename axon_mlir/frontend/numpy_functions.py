@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from axon_mlir.frontend.traced import (
     Handler,
     Size,
     TracedTensor,
+    as_items,
     as_size,
     size_term,
     unsupported,
@@ -410,7 +411,7 @@ def moveaxis(a: Any, source: Any, destination: Any) -> Any:
 def reshape(a: Any, shape: Any) -> Any:
     """The same elements in row-major order; one size may be -1."""
     x = ops.as_tensor(a)
-    items = tuple(shape) if isinstance(shape, tuple | list) else (shape,)
+    items = as_items(shape)
     holes = [n for n, s in enumerate(items) if isinstance(s, int) and s == -1]
     if len(holes) > 1:
         raise AxonError("np.reshape: more than one -1", where=str(here()))
@@ -442,8 +443,7 @@ METHODS["flatten"] = ravel
 def expand_dims(a: Any, axis: Any) -> Any:
     """Insert unit axes."""
     x = ops.as_tensor(a)
-    count = len(axis) if isinstance(axis, tuple | list) else 1
-    return ops.expand(x, ops.axis_numbers(axis, x.ndim + count, "np.expand_dims"))
+    return ops.expand(x, ops.axis_numbers(axis, x.ndim + len(as_items(axis)), "np.expand_dims"))
 
 
 @_function(np.squeeze, method="squeeze")
@@ -466,7 +466,7 @@ def concatenate(arrays: Any, axis: Any = 0) -> Any:
     """After each other along an axis."""
     if not isinstance(arrays, tuple | list) or not arrays:
         unsupported("np.concatenate of this", "a list of arrays")
-    parts = [ops.as_tensor(p) for p in arrays]
+    parts = [ops.as_tensor(p) for p in as_items(arrays)]
     if parts[0].ndim == 0:
         raise AxonError("np.concatenate of scalars", where=str(here()), accepted="arrays of rank 1 or more")
     return ops.concatenate(parts, ops.axis_number(axis, parts[0].ndim, "np.concatenate"))
@@ -477,7 +477,7 @@ def stack(arrays: Any, axis: Any = 0) -> Any:
     """Along a new axis."""
     if not isinstance(arrays, tuple | list) or not arrays:
         unsupported("np.stack of this", "a list of arrays")
-    parts = [ops.as_tensor(p) for p in arrays]
+    parts = [ops.as_tensor(p) for p in as_items(arrays)]
     position = ops.axis_number(axis, parts[0].ndim + 1, "np.stack")
     return ops.concatenate([ops.expand(p, [position]) for p in parts], position)
 
@@ -489,7 +489,7 @@ def copy(a: Any) -> Any:
 
 
 def _astype(a: Any, dtype: Any, copy: Any = True) -> Any:
-    return ops.cast(ops.as_tensor(a), ops.dtype_of(dtype, "conversion to"))
+    return ops.convert(ops.as_tensor(a), ops.dtype_of(dtype, "conversion to"))
 
 
 METHODS["astype"] = _astype
@@ -521,7 +521,7 @@ def size(a: Any, axis: Any = None) -> Any:
 def getitem(a: Any, key: Any) -> Any:
     """Basic indexing: integers, slices, None and the ellipsis."""
     x = ops.as_tensor(a)
-    items = list(key) if isinstance(key, tuple) else [key]
+    items = list(as_items(key)) if isinstance(key, tuple) else [key]
     taken = sum(1 for i in items if i is not None and i is not Ellipsis)
     if taken > x.ndim:
         raise AxonError(f"{taken} indices into an array of rank {x.ndim}", where=str(here()))
@@ -543,7 +543,7 @@ def getitem(a: Any, key: Any) -> Any:
             continue
         extent = x.terms[len(offsets)]
         if isinstance(item, slice):
-            offset, length, step = _span(item, extent)
+            offset, length, step = _span(cast("slice[Any, Any, Any]", item), extent)
             position += 1
         elif (term := size_term(item)) is not None:
             offset, length, step = _element(term, extent, len(offsets)), ix.const(1), 1
@@ -574,7 +574,7 @@ def _element(term: Index, extent: Index, axis: int) -> Index:
     return sizes.resolve(term)
 
 
-def _span(item: slice, extent: Index) -> tuple[Index, Index, int]:
+def _span(item: slice[Any, Any, Any], extent: Index) -> tuple[Index, Index, int]:
     """Offset, length and step of a slice, clamped to the axis as NumPy does."""
     step_term = ix.const(1) if item.step is None else ops.read_size(item.step, "a slice")
     step = current().sizes.force(step_term, "the step of a slice")

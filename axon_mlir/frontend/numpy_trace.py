@@ -27,7 +27,7 @@ from axon_mlir.frontend.places import Place, place_of_traceback
 from axon_mlir.frontend.rebinding import rebound
 from axon_mlir.frontend.recording import Node, Trace, recording
 from axon_mlir.frontend.sandbox import run_child
-from axon_mlir.frontend.traced import Traced, TracedTensor
+from axon_mlir.frontend.traced import Traced, TracedTensor, as_items
 from axon_mlir.host.parsing import parse_module
 from axon_mlir.host.registry import make_context
 from axon_mlir.host.verification import verify_module
@@ -110,13 +110,13 @@ def _call(function: Callable[..., Any], values: Sequence[Any], place: Place) -> 
         raise error.at(str(place)) from None
     except RecursionError:
         raise AxonError("the program recurses too deeply", where=str(place)) from None
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         where = place_of_traceback(error.__traceback__) or place
         raise AxonError(f"the program raised {type(error).__name__}: {error}", where=str(where)) from None
 
 
 def _results(result: Any, name: str, place: Place) -> list[Node]:
-    items = list(result) if isinstance(result, tuple | list) else [result]
+    items = as_items(result)
     accepted = "a tensor, or a tuple of tensors"
     if not items:
         raise AxonError(f"{name} returns nothing", where=str(place), accepted=accepted)

@@ -10,14 +10,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from functools import reduce as fold
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from axon_mlir.errors import AxonError
 from axon_mlir.frontend.places import here
 from axon_mlir.frontend.recording import Node, Shape, current
-from axon_mlir.frontend.traced import DTYPES, Size, TracedTensor, size_term, unsupported
+from axon_mlir.frontend.traced import DTYPES, Size, TracedTensor, as_integer, as_items, size_term, unsupported
 from axon_mlir.semantics import index as ix
 from axon_mlir.semantics.index import Index
 
@@ -53,15 +53,15 @@ def as_operand(value: Any) -> Operand:
     if isinstance(value, TracedTensor | Size):
         return value
     if isinstance(value, bool | np.bool_):
-        return bool(value)
-    if isinstance(value, int | float) and not isinstance(value, np.generic):
-        return value
-    if isinstance(value, np.float64):
+        return bool(cast(bool, value))
+    if isinstance(value, float):
+        # np.float64 is one: the type of NumPy's own scalars, not a wish for double precision.
         return float(value)
-    if isinstance(value, np.int64 | np.intp):
-        return int(value)
+    if isinstance(value, int):
+        return value
     if isinstance(value, np.generic | np.ndarray):
-        return _constant_array(np.asarray(value))
+        array: np.ndarray[Any, Any] = np.asarray(cast(Any, value))
+        return int(array) if array.dtype == np.int64 and array.ndim == 0 else _constant_array(array)
     unsupported(f"an operand of type {type(value).__name__}", "arrays and numbers")
 
 
@@ -205,8 +205,7 @@ def read_size(value: Any, what: str) -> Index:
 
 def read_shape(value: Any, what: str) -> Shape:
     """A shape that a program passes: a size or a sequence of them."""
-    items = tuple(value) if isinstance(value, tuple | list) else (value,)
-    terms = tuple(read_size(v, what) for v in items)
+    terms = tuple(read_size(v, what) for v in as_items(value))
     for t in terms:
         if t.constant is not None and t.constant < 1:
             unsupported(f"{what} with a size of {t.constant}", "sizes >= 1")
@@ -215,21 +214,21 @@ def read_shape(value: Any, what: str) -> Shape:
 
 def axis_number(axis: Any, rank: int, what: str) -> int:
     """An axis, counted from the front."""
-    if isinstance(axis, bool) or not isinstance(axis, int | np.integer):
+    number = as_integer(axis)
+    if number is None:
         unsupported(f"{what} with axis {axis!r}", "an integer")
-    if not -rank <= axis < rank:
+    if not -rank <= number < rank:
         raise AxonError(
             f"{what}: axis {axis} of an array of rank {rank}", where=str(here()), accepted=f"{-rank}..{rank - 1}"
         )
-    return int(axis) % rank
+    return number % rank
 
 
 def axis_numbers(axis: Any, rank: int, what: str) -> tuple[int, ...]:
     """Axes, counted from the front: None is all of them."""
     if axis is None:
         return tuple(range(rank))
-    items = axis if isinstance(axis, tuple | list) else (axis,)
-    axes = tuple(axis_number(a, rank, what) for a in items)
+    axes = tuple(axis_number(a, rank, what) for a in as_items(axis))
     if len(set(axes)) != len(axes):
         raise AxonError(f"{what}: an axis is named twice", where=str(here()))
     return axes
@@ -276,7 +275,7 @@ def select(condition: Any, a: Any, b: Any) -> TracedTensor:
     return TracedTensor(current().record("select", nodes, shape, dtype), weak=weak)
 
 
-def cast(x: TracedTensor, dtype: str) -> TracedTensor:
+def convert(x: TracedTensor, dtype: str) -> TracedTensor:
     """`x.astype`: a conversion that the program writes."""
     if x.node.dtype == dtype and not x.weak:
         return TracedTensor(x.node)

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-import sys
+import inspect
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -32,7 +32,7 @@ def _is_users(filename: str) -> bool:
 
 def here() -> Place:
     """The innermost line on the call stack that is neither ours nor NumPy's."""
-    frame = sys._getframe(1)
+    frame = inspect.currentframe()
     while frame is not None:
         if _is_users(frame.f_code.co_filename):
             return Place(frame.f_code.co_filename, frame.f_lineno)

@@ -9,18 +9,18 @@ and do what they always did with anything else.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
-import axon_mlir.frontend.numpy_functions  # noqa: F401  (fills the tables)
+from axon_mlir.frontend import numpy_functions
 from axon_mlir.frontend import operations as ops
 from axon_mlir.frontend.traced import UFUNCS, WRAPPED_FUNCTIONS, Traced, TracedTensor, invoke, unsupported
 from axon_mlir.semantics import index as ix
 
-_PLAIN_FROMPYFUNC = np.frompyfunc
+_PLAIN_FROMPYFUNC: Callable[..., Any] = np.frompyfunc
 _PLAIN_VECTORIZE_CALL: Callable[..., Any] = np.vectorize.__call__
 
 
@@ -56,7 +56,7 @@ def _eye(N: Any, M: Any = None, k: Any = 0, dtype: Any = None) -> Any:
     diagonal = rows if k == 0 else ops.elementwise("add", rows, k)
     out = ops.select(ops.compare("eq", columns, diagonal), 1.0, 0.0)
     name = _dtype(dtype)
-    return TracedTensor(out.node, weak=True) if name is None else ops.cast(out, name)
+    return TracedTensor(out.node, weak=True) if name is None else ops.convert(out, name)
 
 
 def _identity(n: Any, dtype: Any = None) -> Any:
@@ -75,14 +75,14 @@ def _arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> A
     if first != 0:
         out = ops.elementwise("add", out, start)
     name = _dtype(dtype)
-    return out if name is None else ops.cast(out, name)
+    return out if name is None else ops.convert(out, name)
 
 
 def _asarray(a: Any, dtype: Any = None) -> Any:
     if not isinstance(a, Traced):
         unsupported("an array made of traced values", "np.stack, np.concatenate")
     out = ops.as_tensor(a)
-    return out if dtype is None else ops.cast(out, ops.dtype_of(dtype, "dtype"))
+    return out if dtype is None else ops.convert(out, ops.dtype_of(dtype, "dtype"))
 
 
 _CREATION: dict[str, Callable[..., Any]] = {
@@ -119,7 +119,7 @@ def _rebound(name: str, plain: Callable[..., Any], traced: Callable[..., Any]) -
 
 
 def _frompyfunc(func: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    made = _PLAIN_FROMPYFUNC(func, *args, **kwargs)
+    made: np.ufunc = _PLAIN_FROMPYFUNC(func, *args, **kwargs)
     WRAPPED_FUNCTIONS[id(made)] = func
     _KEPT.append(made)
     if func is math.erf:
@@ -142,28 +142,28 @@ def _vectorize_call(self: Any, *args: Any, **kwargs: Any) -> Any:
     return _PLAIN_VECTORIZE_CALL(self, *args, **kwargs)
 
 
-def _originals() -> list[tuple[Any, str, Any, Any]]:
-    """(module, name, what it is, what it becomes)."""
-    out: list[tuple[Any, str, Any, Any]] = []
+def _originals() -> list[tuple[dict[str, Any], str, Any, Any]]:
+    """(names of a module, name, what it is, what it becomes)."""
+    out: list[tuple[dict[str, Any], str, Any, Any]] = []
     for name, traced in _CREATION.items():
-        plain = getattr(np, name)
-        out.append((np, name, plain, _rebound(f"np.{name}", plain, traced)))
+        plain: Callable[..., Any] = getattr(np, name)
+        out.append((np.__dict__, name, plain, _rebound(f"np.{name}", plain, traced)))
     for name, ufunc in _MATH.items():
-        plain = getattr(math, name)
-        out.append((math, name, plain, _rebound(f"math.{name}", plain, UFUNCS[ufunc])))
-    out.append((np, "frompyfunc", _PLAIN_FROMPYFUNC, _frompyfunc))
+        scalar: Callable[..., Any] = getattr(math, name)
+        out.append((math.__dict__, name, scalar, _rebound(f"math.{name}", scalar, numpy_functions.UFUNCS[ufunc])))
+    out.append((np.__dict__, "frompyfunc", _PLAIN_FROMPYFUNC, _frompyfunc))
     return out
 
 
 @contextmanager
-def rebound(*namespaces: dict[str, Any]) -> Iterator[None]:
+def rebound(*namespaces: dict[str, Any]) -> Generator[None]:
     """Rebind for the duration of a block, in NumPy, in math and in the given globals of programs."""
     table = _originals()
     becomes: Mapping[int, Any] = {id(entry[2]): entry[3] for entry in table}
     saved: list[tuple[dict[str, Any], str, Any]] = []
     for module, name, plain, new in table:
-        saved.append((vars(module), name, plain))
-        vars(module)[name] = new
+        saved.append((module, name, plain))
+        module[name] = new
     for namespace in namespaces:
         for name, value in list(namespace.items()):
             new = becomes.get(id(value))

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -60,7 +60,7 @@ def current() -> Trace:
 
 
 @contextmanager
-def recording(trace: Trace) -> Iterator[Trace]:
+def recording(trace: Trace) -> Generator[Trace]:
     """Make `trace` the one that traced values record into."""
     token = _current.set(trace)
     try:

@@ -87,12 +87,15 @@ class SizeTable:
 
     def unify(self, a: Index, b: Index, what: str) -> None:
         """Make two sizes equal, or raise an error that names the program's line and both sizes."""
-        a, b = self.resolve(a), self.resolve(b)
+        whole = self.resolve(a), self.resolve(b)
+        va, vb = map(self.value_of, whole)
+        a, b = _without_common_factors(*whole)
         if a == b:
             return
-        va, vb = self.value_of(a), self.value_of(b)
         if va is not None and vb is not None and va != vb:
-            raise AxonError(f"{what}: sizes differ, {self._show(a)} and {self._show(b)}", where=str(here()))
+            raise AxonError(
+                f"{what}: sizes differ, {self._show(whole[0])} and {self._show(whole[1])}", where=str(here())
+            )
         for symbol, term in self._solutions(a, b):
             self._bind(symbol, term)
             return
@@ -106,7 +109,7 @@ class SizeTable:
             self.force(b, what)
             return
         raise AxonError(
-            f"{what}: cannot tell that {self._show(a)} equals {self._show(b)}",
+            f"{what}: cannot tell that {self._show(whole[0])} equals {self._show(whole[1])}",
             where=str(here()),
             accepted="equal sizes; axes that share a name in --arg are equal",
         )
@@ -138,7 +141,8 @@ class SizeTable:
             (s, t)
             for s in a.symbols() - b.symbols()
             for t in b.symbols() - a.symbols()
-            if isinstance(s, Symbol) and isinstance(t, Symbol) and self._values.get(s) == self._values.get(t)
+            if isinstance(s, Symbol) and isinstance(t, Symbol) and s in self._values
+            if self._values[s] == self._values.get(t)
         ]
         for s, t in sorted(pairs, key=str):
             young, old = (s, t) if self._rank[s] > self._rank[t] else (t, s)
@@ -194,6 +198,21 @@ class SizeTable:
         number = self.resolve(term).constant
         assert number is not None
         return number
+
+
+def _without_common_factors(a: Index, b: Index) -> tuple[Index, Index]:
+    """Two products without the sizes that both have: `G * R = G * S` says `R = S`."""
+    if len(a.terms) != 1 or len(b.terms) != 1:
+        return a, b
+    (left, ca), (right, cb) = a.terms[0], b.terms[0]
+    rest = list(right)
+    kept: list[ix.Atom] = []
+    for atom in left:
+        if isinstance(atom, Symbol) and atom in rest:
+            rest.remove(atom)
+        else:
+            kept.append(atom)
+    return Index({tuple(kept): ca}), Index({tuple(rest): cb})
 
 
 Terms = dict[ix.Monomial, Fraction]

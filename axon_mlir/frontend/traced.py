@@ -7,9 +7,9 @@ What a NumPy function does to them is looked up in `UFUNCS` and `FUNCTIONS`, whi
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from inspect import signature
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 
 import ml_dtypes
 import numpy as np
@@ -40,6 +40,18 @@ DTYPES: dict[str, np.dtype[Any]] = {
     "i1": np.dtype(np.bool_),
 }
 """Element type -> NumPy's."""
+
+
+def as_items(value: Any) -> tuple[Any, ...]:
+    """The entries of a tuple or list, or the value alone."""
+    return tuple(cast("Sequence[Any]", value)) if isinstance(value, tuple | list) else (value,)
+
+
+def as_integer(value: Any) -> int | None:
+    """A plain or NumPy integer (not a truth value) as an int; None for anything else."""
+    if isinstance(value, bool | np.bool_):
+        return None
+    return int(cast(int, value)) if isinstance(value, int | np.integer) else None
 
 
 def numpy_name(function: Any) -> str:
@@ -263,13 +275,8 @@ def size_term(value: Any) -> Index | None:
     """The index term of a size or a plain integer; None for anything else."""
     if isinstance(value, Size):
         return value.resolved
-    if isinstance(value, bool | np.bool_):
-        return None
-    if isinstance(value, int | np.integer):
-        return ix.const(int(value))
-    if isinstance(value, float) and value.is_integer():
-        return None
-    return None
+    number = as_integer(value)
+    return None if number is None else ix.const(number)
 
 
 def as_size(term: Index) -> Size | int:
@@ -327,7 +334,11 @@ class TracedTensor(Traced):
             unsupported(f"the array attribute .{name}", ", ".join(f".{m}" for m in sorted(METHODS)))
         if name == "T":
             return handler(self)
-        return lambda *args, **kwargs: invoke(f"ndarray.{name}", handler, (self, *args), kwargs)
+
+        def method(*args: Any, **kwargs: Any) -> Any:
+            return invoke(f"ndarray.{name}", handler, (self, *args), kwargs)
+
+        return method
 
     def __getitem__(self, key: Any) -> Any:
         return METHODS["getitem"](self, key)
@@ -389,8 +400,8 @@ def _size_arithmetic(name: str, ufunc: np.ufunc, combine: Callable[[Index, Index
 _size_arithmetic("add", np.add, operator.add)
 _size_arithmetic("sub", np.subtract, operator.sub)
 _size_arithmetic("mul", np.multiply, operator.mul)
-_size_arithmetic("floordiv", np.floor_divide, operator.floordiv)
-_size_arithmetic("mod", np.remainder, operator.mod)
+_size_arithmetic("floordiv", np.floor_divide, Index.__floordiv__)
+_size_arithmetic("mod", np.remainder, Index.__mod__)
 
 
 def _size_power(self: Size, exponent: Any) -> Any:
