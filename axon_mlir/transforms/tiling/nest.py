@@ -36,7 +36,7 @@ from axon_mlir.dialects.tile import (
 )
 from axon_mlir.errors import AxonError
 from axon_mlir.semantics.denotation import place
-from axon_mlir.semantics.index import Index, const, parse
+from axon_mlir.semantics.index import Index, parse
 from axon_mlir.semantics.shapes import dtype_name, shape_of
 
 SIZES = "tile.sizes"
@@ -85,14 +85,6 @@ class Leaf:
     def folded(self) -> frozenset[LoopKey]:
         """Loops inside which the result is not complete; a tensor is complete only after all of them."""
         return frozenset(self.path) if self.kind == "store" else self.red
-
-
-@dataclass(frozen=True)
-class HbmTensor:
-    """A tensor that a program writes and reads back, or returns."""
-
-    name: str
-    type_: TensorType[Attribute]
 
 
 @dataclass
@@ -427,6 +419,23 @@ class _Emitter:
         return self.part(scope.values[name], here, held, block)
 
 
+def scopes(root: _Loop, nest: Nest) -> Iterable[tuple[Leaf, tuple[str, str]]]:
+    """Every value with the bounds of what it holds, as texts over parameters and sizes."""
+    emitter = _Emitter(nest, root, Block())
+    for name, leaf in emitter.leaf.items():
+        chain = emitter.scope_of[name].chain()
+        if emitter.scope_of[name] is emitter.home[name]:
+            chain = emitter.home[name].chain()
+        bounds: list[str] = []
+        for d in leaf.dims:
+            if d == "" or d.startswith("*"):
+                bounds.append(d[1:] or "1")
+                continue
+            steps = [x.key.step for x in chain if x.key is not None and x.key.dim == d]
+            bounds.append(steps[-1] if steps else str(nest.sizes[d]))
+        yield leaf, (bounds[0], bounds[1])
+
+
 def emit(func: FuncOp, nest: Nest) -> FuncOp:
     """The function with its body replaced by the nest."""
     entry = Block(arg_types=[a.type for a in func.body.block.args])
@@ -576,4 +585,4 @@ class _Reader:
         )  # fmt: skip
 
 
-__all__ = ["PARAMETERS", "SIZES", "HbmTensor", "Leaf", "LoopKey", "Nest", "build", "collect", "const", "emit"]
+__all__ = ["PARAMETERS", "SIZES", "Leaf", "LoopKey", "Nest", "build", "collect", "emit", "scopes"]

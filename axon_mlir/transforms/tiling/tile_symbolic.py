@@ -37,7 +37,7 @@ from axon_mlir.transforms.tiling.nest import Leaf, LoopKey, Nest, emit
 from axon_mlir.transforms.tiling.program import Computation, Program, Tensor, analyse, folds_of, reads_of
 
 PART, FREE, MOVING = "part", "free", "moving"
-ROLES = {PART: "partitions", FREE: "free", MOVING: "moving_free"}
+ROLES = {PART: "partitions", FREE: "free_elements_psum", MOVING: "moving_free"}
 """The role of a tile axis -> the device limit that bounds its step."""
 
 

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What a nest holds on chip: bytes per partition, by the loops around each value's scope."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, ModuleOp, StringAttr
+from xdsl.dialects.func import FuncOp
+
+from axon_mlir.semantics.index import Index, Size, Var, evaluate, parse
+from axon_mlir.semantics.interpret import NUMPY_DTYPES
+from axon_mlir.targets import Device, load_device
+from axon_mlir.transforms.tiling.nest import Leaf, Nest, build, scopes
+
+DEVICE = "axon.device"
+"""Module attribute: the device's name or the path of its description."""
+DEFAULT_DEVICE = "trn2"
+FREE_STEP = 512
+"""The free step that capacity is judged with before `tile-instantiate` chooses: one PSUM bank of fp32, and a DMA row
+of 1 KiB in bf16, below which descriptors lose efficiency."""
+
+
+def device_of(module: ModuleOp) -> Device:
+    """The device that a module is compiled for."""
+    attribute = module.attributes.get(DEVICE)
+    return load_device(attribute.data if isinstance(attribute, StringAttr) else DEFAULT_DEVICE)
+
+
+def values_of(func: FuncOp) -> dict[str, int]:
+    """The numbers that the program's sizes were given."""
+    attribute = func.attributes.get("axon.values")
+    if not isinstance(attribute, DictionaryAttr):
+        return {}
+    return {k: v.value.data for k, v in attribute.data.items() if isinstance(v, IntegerAttr)}
+
+
+def limit_of(constraint: str, device: Device) -> int:
+    """The number that a parameter's constraint stands for: `<= limit` of the device, or a chosen number."""
+    name = constraint.removeprefix("<=").strip()
+    return int(name) if name.isdigit() else device.limits[name]
+
+
+def default_steps(nest: Nest, device: Device, free: int) -> dict[str, int]:
+    """A step for every parameter: the device's limit, free axes at most `free`."""
+    return {
+        p: min(limit_of(c, device), free) if p.endswith("_free") else limit_of(c, device)
+        for p, c in nest.parameters.items()
+    }
+
+
+def held_bytes(nest: Nest, steps: Mapping[str, int], values: Mapping[str, int], device: Device) -> dict[str, int] | None:
+    """Bytes per partition of every value in SBUF (`sbuf`) and PSUM (`psum`), all counted at once.
+
+    None when a value holds a whole dimension whose size is not known, or a partition axis of PSUM in chunks.
+    """
+    env: dict[Size | Var, int] = {Size(k): v for k, v in {**steps, **values}.items()}
+    partitions = device.limits["partitions"]
+    total = {"sbuf": 0, "psum": 0}
+    for leaf, bounds in scopes(build(nest.leaves), nest):
+        extents: list[int] = []
+        for b in bounds:
+            term = parse(b)
+            if not term.symbols() <= set(env):
+                return None
+            extents.append(int(evaluate(term, env)))
+        # A tile never holds more than its dimension has.
+        for n, d in enumerate(leaf.dims):
+            size = nest.sizes.get(d)
+            if size is not None and size.symbols() <= set(env):
+                extents[n] = min(extents[n], int(evaluate(size, env)))
+        chunks = -(-extents[0] // partitions)
+        if leaf.space == "psum" and chunks > 1:
+            return None
+        total[leaf.space] += chunks * extents[1] * NUMPY_DTYPES[leaf.dtype].itemsize
+        if leaf.space == "psum" and extents[1] * NUMPY_DTYPES[leaf.dtype].itemsize > device.limits["psum_bank_bytes"]:
+            return None
+    return total
+
+
+def fits(nest: Nest, steps: Mapping[str, int], values: Mapping[str, int], device: Device) -> bool:
+    """Whether everything held fits the device at once (live ranges only make it better)."""
+    held = held_bytes(nest, steps, values, device)
+    return (
+        held is not None
+        and held["sbuf"] <= device.limits["sbuf_bytes_per_partition"]
+        and held["psum"] <= device.limits["psum_banks"] * device.limits["psum_bank_bytes"]
+    )
+
+
+__all__ = ["DEVICE", "FREE_STEP", "Index", "Leaf", "default_steps", "device_of", "fits", "held_bytes", "limit_of", "values_of"]
