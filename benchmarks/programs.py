@@ -2,7 +2,8 @@
 """The first benchmark programs, as NumPy functions.
 
 `ref_<name>` is a program; `goal_<name>_<n>` is a form of it that a search should find; `base_<name>` and `bad_<name>`
-are two programs that look alike and differ, so that a prover must refute them.
+are two programs that look alike and differ, so that a prover must refute them; `wide_<name>` is defined where
+`narrow_<name>`, which agrees with it elsewhere, is not.
 """
 
 from __future__ import annotations
@@ -81,6 +82,38 @@ def ref_sqmul(x):
 
 def goal_sqmul_1(x):
     return x * x
+
+
+# S02: SiLU; S04: softmax
+
+
+def ref_silu(x):
+    return x / (1 + np.exp(-x))
+
+
+def goal_silu_1(x):
+    return x * (1 / (1 + np.exp(-x)))
+
+
+def goal_silu_2(x):
+    """Without overflow in exp."""
+    return 0.5 * x * (1 + np.tanh(0.5 * x))
+
+
+def ref_softmax(x):
+    return softmax(x)
+
+
+def goal_softmax_1(x):
+    """Without the maximum: right over the reals, with overflow in floats."""
+    e = np.exp(x)
+    return e / row_sum(e)
+
+
+def goal_softmax_3(x):
+    """By the logarithm of the sum."""
+    m = row_max(x)
+    return np.exp(x - (m + np.log(row_sum(np.exp(x - m)))))
 
 
 # S05: RMSNorm
@@ -270,3 +303,25 @@ def base_var_n1(x):
 def bad_var_n1(x):
     n = x.shape[-1]
     return row_sum((x - row_mean(x)) ** 2) / (n - 1)
+
+
+# Equal where both are defined
+
+
+def wide_ones(x):
+    return np.ones_like(x)
+
+
+def narrow_ones(x):
+    """Not defined where an element is zero."""
+    return x * (1 / x)
+
+
+def wide_unit(x):
+    return x
+
+
+def narrow_unit(x):
+    """Not defined for a row of zeros."""
+    q = row_sum(x * x)
+    return x * rsqrt(q) * np.sqrt(q)

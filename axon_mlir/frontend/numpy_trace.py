@@ -57,6 +57,7 @@ def trace(function: Callable[..., Any], specs: Sequence[str], *, generic_numbers
     arguments: list[tuple[str, Node]] = []
     constants: dict[str, str] = {}
     values: list[Any] = []
+    _reserve_names(record, [spec for _, spec in parameters.bound])
     with recording(record), rebound(getattr(function, "__globals__", {})):
         for name, spec in parameters.bound:
             match spec:
@@ -82,6 +83,15 @@ def _place_of(function: Callable[..., Any]) -> Place:
     if code is None:
         raise AxonError(f"{function!r} is not a Python function", accepted="a function written with def")
     return Place(code.co_filename, code.co_firstlineno)
+
+
+def _reserve_names(record: Trace, specs: Sequence[Any]) -> None:
+    """Names that the user gave come first, so that ours never clash with them."""
+    for spec in specs:
+        for axis in spec.axes or () if isinstance(spec, TensorSpec) else ():
+            for factor in axis:
+                if isinstance(factor, str):
+                    record.sizes.named(factor)
 
 
 def _argument(record: Trace, name: str, spec: TensorSpec, generic_numbers: bool) -> TracedTensor:

@@ -279,6 +279,8 @@ def convert(x: TracedTensor, dtype: str) -> TracedTensor:
     """`x.astype`: a conversion that the program writes."""
     if x.node.dtype == dtype and not x.weak:
         return TracedTensor(x.node)
+    if kind(dtype) < kind(x.node.dtype):
+        unsupported(f"a conversion of {x.node.dtype} to {dtype}", "conversions to float types; comparisons for bool")
     return TracedTensor(current().record("cast", (x.node,), x.node.shape, dtype))
 
 

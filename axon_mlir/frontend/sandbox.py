@@ -5,12 +5,17 @@ from __future__ import annotations
 
 import json
 import os
+import selectors
 import subprocess
 import sys
+import time
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, cast
 
 from axon_mlir.errors import AxonError, UnsupportedError
+
+_PACKAGE_FOLDER = str(Path(__file__).resolve().parents[2])
 
 SECONDS = 60
 """Wall-clock limit of a trace."""
@@ -31,10 +36,12 @@ def run_child(path: str, function: str | None, args: Sequence[str], *, generic_n
         }
     )
     reader, writer = os.pipe()
-    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+    # The child finds this package where we found it, and nothing in the current folder by accident.
+    search = os.pathsep.join(filter(None, [_PACKAGE_FOLDER, os.environ.get("PYTHONPATH")]))
+    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "PYTHONPATH": search}
     try:
         with subprocess.Popen(
-            [sys.executable, "-m", "axon_mlir.frontend.trace_child", str(writer)],
+            [sys.executable, "-P", "-m", "axon_mlir.frontend.trace_child", str(writer)],
             stdin=subprocess.PIPE,
             stdout=sys.stderr.fileno() if _has_descriptor(sys.stderr) else subprocess.DEVNULL,
             pass_fds=(writer,),
@@ -59,9 +66,6 @@ def _has_descriptor(stream: Any) -> bool:
 
 
 def _converse(child: subprocess.Popen[bytes], request: str, reader: int, path: str) -> str:
-    import selectors
-    import time
-
     assert child.stdin is not None
     try:
         child.stdin.write(request.encode())

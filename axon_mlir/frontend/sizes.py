@@ -245,8 +245,12 @@ def _lower_bound_reaches(terms: Terms, bound: Fraction, depth: int) -> bool:
                 exact = {k: v / d.constant for k, v in _terms(n).items()}
                 if c > 0:
                     exact[()] = exact.get((), Fraction(0)) - Fraction(d.constant - 1, d.constant)
-                if replaced(exact) or (c > 0 and ix.nonnegative(n) and replaced({})):
+                if replaced(exact):
                     return True
+                for least in (1, 0) if c > 0 else ():
+                    enough = _lower_bound_reaches(_terms(n), Fraction(least * d.constant), depth + 1)
+                    if enough and replaced({(): Fraction(least)}):
+                        return True
             case Div(n, _) if c > 0 and ix.nonnegative(n) and replaced({}):
                 return True
             case Min(args):

@@ -159,7 +159,10 @@ class SelectOp(TensorHlOp):
 
 @irdl_op_definition
 class CastOp(TensorHlOp):
-    """Convert to another element type; stands only where the program writes a conversion."""
+    """Convert to another element type; stands only where the program writes a conversion.
+
+    To a float type, or from i1 to an integer: conversions that the reals do not see.
+    """
 
     name = "tensor_hl.cast"
     MEANING: ClassVar[str] = "op cast(x[S...]) -> z[S...] { z[s...] = identity(x[s...]) }"
@@ -168,3 +171,10 @@ class CastOp(TensorHlOp):
     x = operand_def(TensorType)
     y = result_def(TensorType)
     traits = traits_def(Pure())
+
+    def verify_elements(self) -> None:
+        """Nothing is cut off: a float never becomes an integer."""
+        order = ("bool", "int", "float")
+        source, target = (element_kind(t) for t in (self.operand_types[0], self.result_types[0]))
+        if order.index(source) > order.index(target):
+            raise VerifyException(f"from {source} to {target} elements is not supported")
