@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import os
 import selectors
+import signal
 import subprocess
 import sys
 import time
@@ -80,7 +81,7 @@ def _converse(child: subprocess.Popen[bytes], request: str, reader: int, path: s
             while True:
                 left = deadline - time.monotonic()
                 if left <= 0 or not selector.select(left):
-                    raise AxonError(f"tracing took longer than {SECONDS} s and was stopped", where=path)
+                    raise _too_slow(path)
                 chunk = os.read(reader, 1 << 16)
                 if not chunk:
                     break
@@ -93,10 +94,16 @@ def _converse(child: subprocess.Popen[bytes], request: str, reader: int, path: s
     return _answer(b"".join(chunks), child.returncode, path)
 
 
+def _too_slow(path: str) -> AxonError:
+    return AxonError(f"tracing took longer than {SECONDS} s and was stopped", where=path)
+
+
 def _answer(data: bytes, status: int, path: str) -> str:
     try:
         answer = cast("dict[str, Any]", json.loads(data))
     except ValueError:
+        if status == -signal.SIGXCPU:
+            raise _too_slow(path) from None
         reason = f"signal {-status}" if status < 0 else f"exit status {status}"
         raise AxonError(f"the program ended its process while it was traced ({reason})", where=path) from None
     if "ir" in answer:
