@@ -6,6 +6,7 @@ What a NumPy function does to them is looked up in `UFUNCS` and `FUNCTIONS`, whi
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from inspect import signature
@@ -226,8 +227,10 @@ class Size(Traced):
         return str(self.resolved)
 
     def _compare(self, other: Any, relation: np.ufunc) -> Any:
-        if isinstance(other, float) and not float(other).is_integer():
-            return _COMPARE[relation](self._number("comparing a size"), other)
+        if isinstance(other, float):
+            if not math.isfinite(other) or not other.is_integer():
+                return _COMPARE[relation](self._number("comparing a size"), other)
+            other = int(other)
         right = size_term(other)
         if right is None:
             return call_ufunc(relation, self, other) if _is_operand(other) else NotImplemented
@@ -235,6 +238,12 @@ class Size(Traced):
         if known is not None:
             return known
         sizes = current().sizes
+        left, right = self.resolved, sizes.resolve(right)
+        number = sizes.value_of(left)
+        if relation in (np.equal, np.not_equal) and number is not None and number == sizes.value_of(right):
+            # The program goes on as for equal sizes, so they are made equal; only where that cannot be said, numbers.
+            sizes.unify(left, right, "comparing sizes")
+            return relation is np.equal
         return _COMPARE[relation](sizes.force(self.term, "comparing sizes"), sizes.force(right, "comparing sizes"))
 
     def __eq__(self, other: object) -> Any:

@@ -279,6 +279,23 @@ def test_common_factors_cancel() -> None:
     assert 'generic = ["G", "R"]' in text
 
 
+def test_a_comparison_that_holds_makes_sizes_equal() -> None:
+    def f(x, y):
+        assert x.shape[1] == y.shape[0] and x.shape[0] != 0.0
+        return x.sum() + y.sum()
+
+    text = str(trace(f, ["f32[4,6]", "f32[6]"]))
+    assert 'generic = ["x0", "x1"], fixed = []' in text
+
+
+def test_a_comparison_that_does_not_hold_specialises() -> None:
+    def f(x, y):
+        return x if x.shape[0] == y.shape[0] else y
+
+    text = str(trace(f, ["f32[4]", "f32[6]"]))
+    assert "generic = []" in text and 'name = "x0", value = 4' in text and 'name = "y0", value = 6' in text
+
+
 def test_numbers_can_stay_numbers() -> None:
     text = str(trace(lambda x: x.sum(axis=1), ["f32[4,6]"], generic_numbers=False))
     assert "tensor<4x6xf32> -> tensor<4xf32>" in text
