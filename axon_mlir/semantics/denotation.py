@@ -10,7 +10,7 @@ loops around it.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -27,6 +27,9 @@ from axon_mlir.semantics.traits import HasMeaning
 
 UNDEFINED = "undefined"
 """The tensor that stands for elements nobody has written; a term that reads it is not proved equal to anything."""
+
+
+Conversion = Callable[[t.Term, str | None, str | None], t.Term]
 
 
 class Undenotable(AxonError):
@@ -67,6 +70,8 @@ class Denoter:
     context: list[t.Condition] = field(default_factory=list[t.Condition])
     obligations: list[Obligation] = field(default_factory=list[Obligation])
     returned: tuple[t.Comprehension, ...] | None = None
+    conversion: Conversion | None = None
+    """What an element becomes when an operation only changes its type; None: it stays."""
 
     def index(self, v: SSAValue) -> Index:
         found = self.values[v]
@@ -111,11 +116,19 @@ class Denoter:
         elif isinstance(op, HasMeaning):
             operands = [self.tensor(v) for v in op.operands]
             for r, value in zip(op.results, op.meaning().denote(operands, op.meaning_attributes()), strict=True):
-                self.bind(r, replace(value, dtype=dtype_of(r.type)))
+                self.bind(r, self._converted(replace(value, dtype=dtype_of(r.type)), operands))
         elif isinstance(op, ReturnOp):
             self.returned = tuple(self.tensor(v) for v in op.operands)
         else:
             raise Undenotable(f"'{op.name}' has no meaning", where=place(op))
+
+    def _converted(self, value: t.Comprehension, operands: Sequence[t.Comprehension]) -> t.Comprehension:
+        body = value.body
+        if self.conversion is None or len(operands) != 1 or operands[0].dtype == value.dtype:
+            return value
+        if not isinstance(body, t.Apply) or body.function != "identity":
+            return value
+        return replace(value, body=self.conversion(body.args[0], operands[0].dtype, value.dtype))
 
 
 def place(op: Operation) -> str:
@@ -138,9 +151,12 @@ def input_name(n: int) -> str:
     return f"in{n}"
 
 
-def denote_function(func: FuncOp) -> Denotation:
-    """The meaning of a function; Undenotable when some operation cannot state it."""
-    walk = Denoter()
+def denote_function(func: FuncOp, conversion: Conversion | None = None) -> Denotation:
+    """The meaning of a function; Undenotable when some operation cannot state it.
+
+    `conversion(element, from, to)` says what operations that only change the element type do (default: nothing).
+    """
+    walk = Denoter(conversion=conversion)
     inputs: list[t.Comprehension] = []
     for n, arg in enumerate(func.body.block.args):
         if isinstance(arg.type, TensorType):

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Changes of the element type in proofs.
+
+Among tensor programs a conversion is an opaque function: nothing moves through it. In lowering, conversions between
+floats are erased (the rounding ledger counts them); what truncates or wraps stays opaque.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects.func import FuncOp
+
+from axon_mlir.semantics import terms as t
+from axon_mlir.semantics.denotation import Denotation, denote_function
+from axon_mlir.semantics.normal import Normalizer, Opaque, Poly
+
+_PREFIX = "convert to "
+_DIALECTS = ("func", "tensor_hl", "builtin")
+
+
+def is_conversion(function: str) -> bool:
+    """Whether the function is an opaque conversion."""
+    return function.startswith(_PREFIX)
+
+
+def opaque(x: t.Term, source: str | None, target: str | None) -> t.Term:
+    """Every change of type is a function of its own."""
+    del source
+    return t.Apply(f"{_PREFIX}{target}", (x,))
+
+
+def erased(x: t.Term, source: str | None, target: str | None) -> t.Term:
+    """Between floats, and into floats, a conversion is the identity of the reals."""
+    return x if target is None or target.startswith(("f", "bf")) else opaque(x, source, target)
+
+
+def is_lowered(func: FuncOp) -> bool:
+    """Whether a function holds operations of a lower level than tensors."""
+    return any(op.name.split(".")[0] not in _DIALECTS for op in func.walk())
+
+
+def denote(func: FuncOp, *, lowering: bool) -> Denotation:
+    """The denotation of a function for an algebraic step or for a lowering step."""
+    return denote_function(func, erased if lowering else opaque)
+
+
+class ProofNormalizer(Normalizer):
+    """The normal form with conversions as uninterpreted functions."""
+
+    def apply(self, function: str, args: list[Poly]) -> Poly:
+        """As always; a conversion is an atom."""
+        if is_conversion(function):
+            self.lemmas.add("congruence")
+            return self._atom(Opaque(function, tuple(args)))
+        return super().apply(function, args)

@@ -1,0 +1,311 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Definedness: the second program must be defined wherever the first is, element by element.
+
+Every application of a partial function gives a condition on one argument, under the conditions around it and for all
+values of the fold variables around it. A condition of the second program follows when the first has the same one, or
+by real arithmetic from the facts about its parts and the conditions of the first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from axon_mlir.semantics import terms as t
+from axon_mlir.semantics.denotation import range_of
+from axon_mlir.semantics.functions import FUNCTIONS
+from axon_mlir.semantics.index import Index, Size, Var, index, nonnegative
+from axon_mlir.semantics.normal import Normalizer, Poly, condition_text, poly_text
+from axon_mlir.smt.conversions import is_conversion
+from axon_mlir.smt.encode import Query, is_integer
+from axon_mlir.smt.guards import Context, implied, subterms
+from axon_mlir.smt.reals import NotReal, RealText
+
+_PARAMETERS = "xyz"
+SYMBOL = {"nonzero": "!= 0", "positive": "> 0", "nonnegative": ">= 0"}
+
+
+@dataclass(frozen=True)
+class Condition:
+    """`kind argument` must hold under `context` (ranges of `binders` among it)."""
+
+    kind: str
+    argument: t.Term
+    binders: tuple[tuple[Var, Index], ...]
+    context: Context
+    function: str
+
+
+def requirement(function: str, args: Sequence[t.Term]) -> tuple[str, t.Term] | None:
+    """What an application needs to be defined: (kind, argument)."""
+    if function == "power":
+        base, exponent = args
+        e = exponent.value if isinstance(exponent, t.Const) and not isinstance(exponent.value, str) else None
+        if e is None:
+            return "positive", base
+        if e.denominator == 1:
+            return ("nonzero", base) if e < 0 else None
+        return ("positive" if e < 0 else "nonnegative"), base
+    if is_conversion(function):
+        return None
+    when = FUNCTIONS[function].defined_when
+    if when is None:
+        return None
+    kind, parameter = when
+    return kind, args[_PARAMETERS.index(parameter)]
+
+
+def conditions(x: t.Term, context: Context) -> list[Condition]:
+    """Every condition of a term, inner ones first."""
+    out: dict[tuple[str, t.Term, Context], Condition] = {}
+    seen: set[tuple[t.Term, Context]] = set()
+
+    def compare(c: t.Condition, binders: tuple[tuple[Var, Index], ...], around: Context) -> None:
+        match c:
+            case t.RealCompare(_, a, b):
+                go(a, binders, around)
+                go(b, binders, around)
+            case t.And(parts) | t.Or(parts):
+                for p in parts:
+                    compare(p, binders, around)
+            case t.Not(p):
+                compare(p, binders, around)
+            case t.IndexCompare():
+                return
+
+    def go(y: t.Term, binders: tuple[tuple[Var, Index], ...], around: Context) -> None:
+        if (y, around) in seen:
+            return
+        seen.add((y, around))
+        match y:
+            case t.Apply(f, args):
+                for a in args:
+                    go(a, binders, around)
+                needed = requirement(f, args)
+                if needed is not None:
+                    key = (*needed, around)
+                    out.setdefault(key, Condition(*needed, binders, around, f))
+            case t.Fold(_, v, n, body):
+                go(body, (*binders, (v, n)), (*around, *range_of(v, n)))
+            case t.Select(c, a, b):
+                compare(c, binders, around)
+                go(a, binders, (*around, c))
+                go(b, binders, (*around, t.negate(c)))
+            case _:
+                return
+
+    go(x, (), context)
+    return list(out.values())
+
+
+def infinities(x: t.Term) -> bool:
+    """Whether an infinity stands anywhere but as an operand of a maximum or minimum, where it is the neutral one."""
+    allowed: set[t.Term] = set()
+    for y in subterms(x):
+        if isinstance(y, t.Apply) and y.function in ("max", "min"):
+            neutral = "-inf" if y.function == "max" else "inf"
+            bad = [a for a in y.args if isinstance(a, t.Const) and isinstance(a.value, str) and a.value != neutral]
+            if bad:
+                return True
+            allowed |= {a for a in y.args if isinstance(a, t.Const)}
+    # Interned constants: an allowed one that also stands elsewhere is found by looking at the other parents.
+    for y in subterms(x):
+        match y:
+            case t.Apply(f, args) if f not in ("max", "min"):
+                children: Sequence[t.Term] = args
+            case t.Fold(_, _, _, body):
+                children = (body,)
+            case t.Select(_, a, b):
+                children = (a, b)
+            case _:
+                continue
+        if any(isinstance(a, t.Const) and isinstance(a.value, str) for a in children):
+            return True
+    return isinstance(x, t.Const) and isinstance(x.value, str)
+
+
+def sign(x: t.Term, n: Normalizer) -> str | None:
+    """`positive`, `nonnegative` or None (not known), wherever the term is defined."""
+    match x:
+        case t.Const(v):
+            if isinstance(v, str):
+                return None
+            return "positive" if v > 0 else "nonnegative" if v == 0 else None
+        case t.IndexValue(i):
+            return "positive" if nonnegative(i - 1) else "nonnegative" if nonnegative(i) else None
+        case t.Apply(f, args):
+            return _sign_of_application(f, args, n)
+        case t.Fold(m, _, _, body):
+            inner = sign(body, n)
+            if inner is None:
+                return None
+            return "nonnegative" if m == "sum" else inner
+        case t.Select(_, a, b):
+            return _weaker(sign(a, n), sign(b, n))
+        case t.Read():
+            return None
+
+
+def _weaker(a: str | None, b: str | None) -> str | None:
+    if a is None or b is None:
+        return None
+    return "positive" if a == b == "positive" else "nonnegative"
+
+
+def _sign_of_application(f: str, args: tuple[t.Term, ...], n: Normalizer) -> str | None:
+    match f:
+        case "square" | "abs" | "relu" | "sqrt":
+            return "nonnegative"
+        case "exp" | "sigmoid" | "rsqrt":
+            return "positive"
+        case "power":
+            e = args[1].value if isinstance(args[1], t.Const) and not isinstance(args[1].value, str) else None
+            if e is None or e.denominator != 1:
+                return "nonnegative"
+            return "nonnegative" if e.numerator % 2 == 0 else sign(args[0], n)
+        case "mul":
+            if args[0] is args[1] or n.term(args[0]) == n.term(args[1]):
+                return "nonnegative"
+            return _weaker(sign(args[0], n), sign(args[1], n))
+        case "add":
+            signs = [sign(a, n) for a in args]
+            if None in signs:
+                return None
+            return "positive" if "positive" in signs else "nonnegative"
+        case "max":
+            signs = [sign(a, n) for a in args]
+            return "positive" if "positive" in signs else "nonnegative" if "nonnegative" in signs else None
+        case "min":
+            return _weaker(sign(args[0], n), sign(args[1], n))
+        case "div":
+            return _weaker(sign(args[0], n), sign(args[1], n))
+        case "reciprocal" | "identity":
+            return sign(args[0], n)
+        case _:
+            return None
+
+
+def _state(kind: str, text: str) -> str:
+    match kind:
+        case "nonzero":
+            return f"(not (= {text} 0.0))"
+        case "positive":
+            return f"(> {text} 0.0)"
+        case _:
+            return f"(>= {text} 0.0)"
+
+
+def _positive_scaled(a: Poly, b: Poly, kind: str, n: Normalizer) -> bool:
+    """Whether `a = c * b` with a factor that keeps the condition: positive (any but zero for `nonzero`)."""
+    if a == b:
+        return True
+    if not a.terms or len(a.terms) != len(b.terms):
+        return False
+    ratio = a.terms[0][1] / b.terms[0][1]
+    return (ratio > 0 or kind == "nonzero") and n.scale(b, ratio) == a
+
+
+_IMPLIES = {
+    "nonzero": ("nonzero", "positive"),
+    "positive": ("positive",),
+    "nonnegative": ("nonnegative", "positive"),
+}
+
+
+@dataclass
+class Definedness:
+    """The conditions of the first program, against which those of the second are checked."""
+
+    known: Sequence[Condition]
+    normal: Normalizer
+
+    def instances(self, wanted: Condition) -> Iterator[tuple[Condition, t.Term]]:
+        """Conditions of the first program at the variables of the wanted one: (condition, its argument there)."""
+        texts = {condition_text(c, self.normal) for c in wanted.context}
+        for known in self.known:
+            ranges = {c for v, e in known.binders for c in range_of(v, e)}
+            around = [c for c in known.context if c not in ranges]
+            if any(condition_text(c, self.normal) not in texts for c in around):
+                continue
+            for binding in _bindings(known, wanted):
+                goals = [t.substitute_condition(c, binding) for c in known.context if c in ranges]
+                if all(implied(wanted.context, g) for g in goals):
+                    yield known, t.substitute(known.argument, binding)
+
+    def follows(self, wanted: Condition) -> tuple[bool, Query | None]:
+        """Whether a condition of the second program holds; the query that shows it, when one was needed."""
+        argument = self.normal.term(wanted.argument)
+        instances = list(self.instances(wanted))
+        for known, at in instances:
+            if known.kind in _IMPLIES[wanted.kind]:
+                if _positive_scaled(argument, self.normal.term(at), wanted.kind, self.normal):
+                    return True, None
+        try:
+            return False, self.query(wanted, instances)
+        except NotReal:
+            return False, None
+
+    def query(self, wanted: Condition, instances: Sequence[tuple[Condition, t.Term]]) -> Query:
+        """The condition as a question about reals."""
+        text = RealText()
+        goal = _state(wanted.kind, text.poly(self.normal.term(wanted.argument)))
+        hypotheses: list[str] = []
+        readable: list[str] = []
+
+        def assume(fact: str, says: str) -> None:
+            if fact not in hypotheses:
+                hypotheses.append(fact)
+                readable.append(says)
+
+        arguments = [wanted.argument, *(at for _, at in instances)]
+        for x in arguments:
+            for y in subterms(x):
+                known = sign(y, self.normal) if isinstance(y, t.Fold | t.Apply) else None
+                if known is not None and isinstance(y, t.Fold):
+                    poly = self.normal.term(y)
+                    assume(_state(known, text.poly(poly)), f"{poly_text(poly)} {SYMBOL[known]}")
+        for known, at in instances:
+            poly = self.normal.term(at)
+            assume(_state(known.kind, text.poly(poly)), f"{poly_text(poly)} {SYMBOL[known.kind]}")
+        for c in wanted.context:
+            fact = None if is_integer(c) else text.condition(c, self.normal)
+            if fact is not None:
+                assume(fact, condition_text(c, self.normal))
+        says = f"{poly_text(self.normal.term(wanted.argument))} {SYMBOL[wanted.kind]}"
+        return text.query(f"{wanted.function} is defined", tuple(hypotheses), tuple(readable), goal, says)
+
+
+def _bindings(known: Condition, wanted: Condition) -> Iterator[dict[Size | Var, Index]]:
+    """Values for the fold variables of a known condition, read off the tensor elements of the wanted one."""
+    if not known.binders:
+        yield {}
+        return
+    candidates: list[list[Index]] = []
+    theirs = [r for r in subterms(wanted.argument) if isinstance(r, t.Read)]
+    for v, _ in known.binders:
+        options: list[Index] = []
+        for r in subterms(known.argument):
+            if not isinstance(r, t.Read):
+                continue
+            for axis, i in enumerate(r.indices):
+                if i.atom == v:
+                    options += [o.indices[axis] for o in theirs if o.tensor == r.tensor]
+        if not options:
+            # The argument does not name the variable by itself: any value will do that is in range.
+            options = [index(0)]
+        candidates.append(list(dict.fromkeys(options))[:4])
+    count = 1
+    for options in candidates:
+        count *= len(options)
+    if count > 16:
+        candidates = [options[:1] for options in candidates]
+    yield from _product([v for v, _ in known.binders], candidates)
+
+
+def _product(variables: list[Var], candidates: list[list[Index]]) -> Iterator[dict[Size | Var, Index]]:
+    if not variables:
+        yield {}
+        return
+    for value in candidates[0]:
+        for rest in _product(variables[1:], candidates[1:]):
+            yield {variables[0]: value, **rest}

@@ -1,0 +1,281 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Integer obligations as SMT-LIB 2 text: `hypotheses |- goal` over sizes (>= 1) and index variables.
+
+Everything is ground and linear. A floor division gets a named quotient with `d * q <= n < d * q + d`, a minimum a named
+value. A product of unknowns is a name too, about which the query knows what makes linear reasoning enough: every known
+inequality times every size, as far as no new product appears. Leaving out what the product is makes a query weaker,
+so an `unsat` stays true; `exact` is the same query with the products.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from axon_mlir.semantics import terms as t
+from axon_mlir.semantics.index import Atom, Div, Index, Min, Monomial, Size, Var, of_var
+
+
+@dataclass(frozen=True)
+class Query:
+    """One question to a solver: `unsat` means that the goal holds.
+
+    `hypotheses` and `goal` are readable; `text` is what is solved; `exact` the same with products defined (or the same
+    text); `premises` is `exact` without the negated goal, which must be satisfiable.
+    """
+
+    kind: str
+    hypotheses: tuple[str, ...]
+    goal: str
+    text: str
+    exact: str
+    premises: str
+
+
+def sanitize(name: str) -> str:
+    """A name as an SMT-LIB symbol."""
+    if name and all(c.isascii() and (c.isalnum() or c in "_.!") for c in name) and not name[0].isdigit():
+        return name
+    return "|" + name.replace("|", "/").replace("\\", "/") + "|"
+
+
+def canonical(conditions: Sequence[t.Condition]) -> list[t.Condition]:
+    """Rename variables by first occurrence, so that a text does not depend on how many variables a run has made."""
+    order: dict[Var, Index] = {}
+
+    def visit(i: Index) -> None:
+        for s in sorted((s for s in i.symbols() if isinstance(s, Var)), key=lambda v: (v.uid, v.name)):
+            if s not in order:
+                order[s] = of_var(Var(f"{s.name}!{len(order)}"))
+
+    for c in conditions:
+        for i in indices_of(c):
+            visit(i)
+    binding: dict[Size | Var, Index] = dict(order)
+    return [t.substitute_condition(c, binding) for c in conditions]
+
+
+def indices_of(c: t.Condition) -> Iterable[Index]:
+    """The index terms of the integer comparisons of a condition."""
+    match c:
+        case t.IndexCompare(_, a, b):
+            yield a
+            yield b
+        case t.And(parts) | t.Or(parts):
+            for p in parts:
+                yield from indices_of(p)
+        case t.Not(p):
+            yield from indices_of(p)
+        case t.RealCompare():
+            return
+
+
+def is_integer(c: t.Condition) -> bool:
+    """Whether a condition compares only indices."""
+    match c:
+        case t.IndexCompare():
+            return True
+        case t.RealCompare():
+            return False
+        case t.And(parts) | t.Or(parts):
+            return all(map(is_integer, parts))
+        case t.Not(p):
+            return is_integer(p)
+
+
+def inequalities(c: t.Condition) -> list[Index]:
+    """Terms that are >= 0 because the condition holds (not all that it says, when it is a disjunction)."""
+    match c:
+        case t.IndexCompare("<", a, b):
+            return [b - a - 1]
+        case t.IndexCompare("<=", a, b):
+            return [b - a]
+        case t.IndexCompare(_, a, b):
+            return [b - a, a - b]
+        case t.And(parts):
+            return [e for p in parts for e in inequalities(p)]
+        case t.Not(t.IndexCompare("<", a, b)):
+            return [a - b]
+        case t.Not(t.IndexCompare("<=", a, b)):
+            return [a - b - 1]
+        case _:
+            return []
+
+
+def parts_of(c: t.Condition) -> tuple[t.Condition, ...]:
+    """The conjuncts of a condition."""
+    return c.parts if isinstance(c, t.And) else (c,)
+
+
+class IntegerText:
+    """Prints index terms and conditions, and collects what they need: declarations, quotients, minima."""
+
+    def __init__(self) -> None:
+        self.names: dict[Atom, str] = {}
+        self.declared: list[str] = []
+        self.definitions: list[str] = []
+        self.facts: list[Index] = []
+        """Terms known to be >= 0."""
+        self.monomials: dict[Monomial, str] = {}
+        """Products of unknowns, and their names."""
+        self.products_defined: list[str] = []
+        self._quotients = 0
+        self._minima = 0
+
+    def atom(self, a: Atom) -> str:
+        found = self.names.get(a)
+        if found is not None:
+            return found
+        match a:
+            case Size(name):
+                text = sanitize(name)
+                self._declare(a, text)
+                self._fact(Index({(a,): 1}) - 1)
+            case Var():
+                text = sanitize(str(a))
+                self._declare(a, text)
+            case Div(n, d):
+                self.index(n), self.index(d)
+                text = f"quotient!{self._quotients}"
+                self._quotients += 1
+                self._declare(a, text)
+                q = Index({(a,): 1})
+                low, high = n - d * q, d * q + d - 1 - n
+                if positive(d):
+                    self._fact(low)
+                    self._fact(high)
+                else:
+                    guard = f"(>= {self.index(d)} 1)"
+                    self.definitions += [f"(=> {guard} (>= {self.index(e)} 0))" for e in (low, high)]
+            case Min(args):
+                for x in args:
+                    self.index(x)
+                text = f"minimum!{self._minima}"
+                self._minima += 1
+                self._declare(a, text)
+                m = Index({(a,): 1})
+                self._fact(-m)
+                for x in args:
+                    self._fact(x - m)
+                options = [f"(= {text} 0)", *(f"(= {text} {self.index(x)})" for x in args)]
+                self.definitions.append(f"(or {' '.join(options)})")
+        return text
+
+    def _declare(self, a: Atom, text: str) -> None:
+        self.names[a] = text
+        self.declared.append(text)
+
+    def _fact(self, e: Index) -> None:
+        self.facts.append(e)
+        self.definitions.append(f"(>= {self.index(e)} 0)")
+
+    def index(self, i: Index) -> str:
+        pieces: list[str] = []
+        for m, c in i.terms:
+            factors = [self.product(m)] if len(m) > 1 else [self.atom(a) for a in m]
+            if c != 1 or not factors:
+                factors.insert(0, str(c) if c >= 0 else f"(- {-c})")
+            pieces.append(factors[0] if len(factors) == 1 else f"(* {' '.join(factors)})")
+        if not pieces:
+            return "0"
+        return pieces[0] if len(pieces) == 1 else f"(+ {' '.join(pieces)})"
+
+    def product(self, m: Monomial) -> str:
+        found = self.monomials.get(m)
+        if found is None:
+            factors = [self.atom(a) for a in m]
+            found = f"product!{len(self.monomials)}"
+            self.monomials[m] = found
+            self.declared.append(found)
+            self.products_defined.append(f"(= {found} (* {' '.join(factors)}))")
+        return found
+
+    def condition(self, c: t.Condition) -> str:
+        match c:
+            case t.IndexCompare(r, a, b):
+                return f"({'=' if r == '==' else r} {self.index(a)} {self.index(b)})"
+            case t.And(parts):
+                return f"(and {' '.join(map(self.condition, parts))})" if parts else "true"
+            case t.Or(parts):
+                return f"(or {' '.join(map(self.condition, parts))})" if parts else "false"
+            case t.Not(p):
+                return f"(not {self.condition(p)})"
+            case t.RealCompare():
+                raise ValueError("a comparison of reals in an integer obligation")
+
+    def products(self, known: Sequence[Index]) -> list[tuple[Index, Index]]:
+        """(inequality, its product with a size) for products that hold no new monomial."""
+        sizes = sorted({a for m in self.monomials for a in m if isinstance(a, Size)}, key=str)
+        out: list[tuple[Index, Index]] = []
+        seen: set[Index] = set()
+        for e in known:
+            for s in sizes:
+                scaled = e * Index({(s,): 1})
+                if scaled in seen or all(len(m) < 2 for m, _ in scaled.terms):
+                    continue
+                if all(len(m) < 2 or m in self.monomials for m, _ in scaled.terms):
+                    seen.add(scaled)
+                    out.append((e, scaled))
+        return out
+
+
+def positive(d: Index) -> bool:
+    """Whether a divisor is >= 1 by its form: a number, or a product of sizes."""
+    lowest = 0
+    for m, c in d.terms:
+        if (c < 0 and m) or any(not isinstance(a, Size) for a in m):
+            return False
+        lowest += c
+    return lowest >= 1
+
+
+def integer_query(kind: str, hypotheses: Sequence[t.Condition], goal: t.Condition) -> Query:
+    """The question whether the goal follows; hypotheses about reals are left out."""
+    kept = [h for h in hypotheses if is_integer(h)]
+    renamed = canonical([*kept, goal])
+    assumed, wanted = renamed[:-1], renamed[-1]
+    text = IntegerText()
+    assumptions = [text.condition(h) for h in assumed]
+    conclusion = text.condition(wanted)
+    known = [e for h in assumed for e in inequalities(h)]
+    negated = [e for p in parts_of(wanted) for e in negations(p)]
+    first = text.facts + known
+    scaled = text.products(first)
+    guarded = text.products(negated)
+    # Printing a product declares nothing new: its monomials are there already.
+    facts = [f"(>= {text.index(p)} 0)" for _, p in scaled]
+    facts += [f"(=> (>= {text.index(e)} 0) (>= {text.index(p)} 0))" for e, p in guarded]
+    lines = [f"(declare-const {n} Int)" for n in text.declared]
+    lines += [f"(assert {d})" for d in (*text.definitions, *assumptions, *facts)]
+    defined = [f"(assert {d})" for d in text.products_defined]
+    refuted = [f"(assert (not {conclusion}))"]
+    return Query(
+        kind,
+        tuple(map(t.text, assumed)),
+        t.text(wanted),
+        script([*lines, *refuted]),
+        script([*lines, *defined, *refuted]),
+        script([*lines, *defined]),
+    )
+
+
+def script(lines: Sequence[str]) -> str:
+    """A complete SMT-LIB script."""
+    return "\n".join([*lines, "(check-sat)", ""])
+
+
+def negations(c: t.Condition) -> list[Index]:
+    """Terms one of which is >= 0 when the condition fails."""
+    match c:
+        case t.IndexCompare("<", a, b):
+            return [a - b]
+        case t.IndexCompare("<=", a, b):
+            return [a - b - 1]
+        case t.IndexCompare(_, a, b):
+            return [a - b - 1, b - a - 1]
+        case t.Not(t.IndexCompare("==", _, _)):
+            return []
+        case t.Not(p):
+            return inequalities(p)
+        case _:
+            return []

@@ -1,0 +1,319 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Whether two functions compute the same, for all sizes: the whole argument, step by step.
+
+Refute first; then discharge the obligations of both denotations, resolve guards, compare normal forms, close what is
+left by real arithmetic or induction, and show that the second function is defined wherever the first is.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+
+from xdsl.dialects.func import FuncOp
+
+from axon_mlir.errors import AxonError
+from axon_mlir.semantics import terms as t
+from axon_mlir.semantics.denotation import Denotation, Obligation, Undenotable
+from axon_mlir.semantics.index import Index, Size, Var, evaluate, of_var
+from axon_mlir.semantics.normal import Normalizer, Poly, poly_text
+from axon_mlir.smt.conversions import ProofNormalizer, denote, is_lowered
+from axon_mlir.smt.definedness import Definedness, conditions, infinities
+from axon_mlir.smt.encode import Query, integer_query
+from axon_mlir.smt.guards import Context, Resolver, extent_goal, folds, output_context, reads_undefined
+from axon_mlir.smt.induction import induction_queries
+from axon_mlir.smt.ledger import compare_ledgers
+from axon_mlir.smt.reals import NotReal, equality_query
+from axon_mlir.smt.refute import refute, refute_definedness
+from axon_mlir.smt.sizes import NoCommonSizes, Unified, unify
+from axon_mlir.smt.solver import solve
+from axon_mlir.smt.verdict import Counterexample, Discharged, Verdict
+
+EXACT_RLIMIT = 1_500_000
+
+
+@dataclass
+class Proof:
+    """What a proof consists of: every query with its answer, and the lemma instances."""
+
+    queries: list[tuple[Query, str]] = field(default_factory=list[tuple[Query, str]])
+    """(query, where)."""
+    lemmas: set[str] = field(default_factory=set[str])
+    tiles: set[tuple[Index, Index]] = field(default_factory=set[tuple[Index, Index]])
+    discharged: list[Discharged] = field(default_factory=list[Discharged])
+    failed: list[Discharged] = field(default_factory=list[Discharged])
+
+    def ask(self, query: Query, where: str) -> bool:
+        """Solve a query and record it."""
+        answer = solve(query.text)
+        used = query
+        if answer != "unsat" and query.exact != query.text:
+            answer = solve(query.exact, rlimit=EXACT_RLIMIT)
+            used = replace(query, text=query.exact)
+        done = Discharged(query.kind, where, query.goal, "proved" if answer == "unsat" else "unknown")
+        self.discharged.append(done)
+        if answer != "unsat":
+            self.failed.append(done)
+            return False
+        self.queries.append((used, where))
+        return True
+
+
+class NotProved(Exception):
+    """The proof stops here."""
+
+    def __init__(self, reason: str, detail: str = ""):
+        super().__init__(reason)
+        self.reason = reason
+        self.detail = detail
+
+
+def prove_functions(
+    before: FuncOp,
+    after: FuncOp,
+    *,
+    use_filter: bool = True,
+    check_ledger: bool | None = None,
+    same_domain: bool = False,
+    timeout: float | None = None,
+    proof: Proof | None = None,
+) -> Verdict:
+    """Compare two functions. `use_filter`: look for a counterexample first. `check_ledger`: also compare roundings
+    (by default where one of the functions is lowered).
+
+    `same_domain`: the second function must accept all sizes that the first accepts. `timeout`: seconds after which no
+    further query is started. `proof` receives what the proof consists of.
+    """
+    started = time.monotonic()
+    proof = proof if proof is not None else Proof()
+    sizes: dict[str, str] = {}
+
+    def verdict(word: str, reason: str, detail: str = "", counterexample: Counterexample | None = None) -> Verdict:
+        return Verdict(
+            "proved" if word == "proved" else "refuted" if word == "refuted" else "unknown",
+            reason,
+            tuple(sorted(proof.lemmas)),
+            tuple(sorted(f"n = {n}, s = {s}" for n, s in proof.tiles)),
+            tuple(proof.discharged),
+            counterexample,
+            time.monotonic() - started,
+            sizes,
+            detail,
+        )
+
+    mismatch = signature_mismatch(before, after)
+    if mismatch is not None:
+        return verdict("refuted", "signature", mismatch)
+    try:
+        unified, left, right = denote_pair(before, after)
+    except NoCommonSizes as error:
+        return verdict("refuted" if error.differ else "unknown", "sizes", str(error))
+    except AxonError as error:
+        found = refute(before, after, {}, None) if use_filter else None
+        if found is not None:
+            return verdict("refuted", found.reason, found.detail, found.counterexample)
+        return verdict("unknown", "denotation", f"{error.where}: {error.message}" if error.where else error.message)
+    sizes.update(unified.names())
+    if unified.narrowed:
+        sizes["narrowed"] = "; ".join(unified.narrowed)
+        if same_domain:
+            return verdict("refuted", "sizes", f"only for {'; '.join(unified.narrowed)}")
+    shapes = compare_shapes(left, right, proof)
+    if shapes is not None:
+        return verdict(shapes.word, "shape", shapes.detail, shapes.counterexample)
+    if use_filter:
+        found = refute(before, after, dict(unified.after), (left, right))
+        if found is not None:
+            return verdict("refuted", found.reason, found.detail, found.counterexample)
+    if check_ledger if check_ledger is not None else is_lowered(before) or is_lowered(after):
+        worse = compare_ledgers(before, after)
+        if worse is not None:
+            return verdict("refuted", "ledger", worse)
+    try:
+        prove_pair(left, right, proof, None if timeout is None else started + timeout)
+    except NotProved as stop:
+        if stop.reason == "definedness" and use_filter:
+            found = refute_definedness(before, after, dict(unified.after), (left, right))
+            if found is not None:
+                return verdict("refuted", found.reason, found.detail, found.counterexample)
+        return verdict("unknown", stop.reason, stop.detail)
+    except Undenotable as error:
+        return verdict("unknown", "denotation", str(error))
+    return verdict("proved", "")
+
+
+def signature_mismatch(before: FuncOp, after: FuncOp) -> str | None:
+    """What differs in the types of arguments and results, sizes aside."""
+    from xdsl.dialects.builtin import TensorType
+
+    from axon_mlir.semantics.denotation import dtype_of
+    from axon_mlir.semantics.shapes import dtype_name, shape_of
+
+    for what, mine, theirs in (
+        ("arguments", before.function_type.inputs.data, after.function_type.inputs.data),
+        ("results", before.function_type.outputs.data, after.function_type.outputs.data),
+    ):
+        if len(mine) != len(theirs):
+            return f"{len(mine)} {what} before, {len(theirs)} after"
+        for n, (a, b) in enumerate(zip(mine, theirs, strict=True)):
+            ranks = [len(shape_of(x)) if isinstance(x, TensorType) else 0 for x in (a, b)]
+            kinds = [dtype_of(x) or dtype_name(x) for x in (a, b)]
+            if ranks[0] != ranks[1]:
+                return f"{what[:-1]} {n} has rank {ranks[0]} before and {ranks[1]} after"
+            if kinds[0] != kinds[1]:
+                return f"{what[:-1]} {n} is {kinds[0]} before and {kinds[1]} after"
+    return None
+
+
+def denote_pair(before: FuncOp, after: FuncOp) -> tuple[Unified, Denotation, Denotation]:
+    """Both denotations over common sizes."""
+    lowering = is_lowered(before) or is_lowered(after)
+    left, right = denote(before, lowering=lowering), denote(after, lowering=lowering)
+    foreign = {s.name for c in right.outputs for s in _sizes_of(c)}
+    foreign |= {s.name for o in right.obligations for c in (*o.hypotheses, o.goal) for s in _condition_sizes(c)}
+    arguments = {s.name for c in right.inputs for d in c.shape for s in d.symbols() if isinstance(s, Size)}
+    unified = unify([c.shape for c in left.inputs], [c.shape for c in right.inputs], frozenset(foreign - arguments))
+    return unified, substituted(left, unified.before), substituted(right, unified.after)
+
+
+def _sizes_of(c: t.Comprehension) -> set[Size]:
+    symbols = set(t.free_symbols(c.body)).union(*(d.symbols() for d in c.shape))
+    return {s for s in symbols if isinstance(s, Size)}
+
+
+def _condition_sizes(c: t.Condition) -> set[Size]:
+    return {s for s in t.free_symbols(t.Select(c, t.ZERO, t.ONE)) if isinstance(s, Size)}
+
+
+def substituted(d: Denotation, binding: Mapping[Size | Var, Index]) -> Denotation:
+    """The denotation with sizes replaced."""
+
+    def tensor(c: t.Comprehension) -> t.Comprehension:
+        shape = tuple(n.substitute(binding) for n in c.shape)
+        return replace(c, shape=shape, body=t.substitute(c.body, binding))
+
+    def obligation(o: Obligation) -> Obligation:
+        hypotheses = tuple(t.substitute_condition(h, binding) for h in o.hypotheses)
+        return replace(o, hypotheses=hypotheses, goal=t.substitute_condition(o.goal, binding))
+
+    if not binding:
+        return d
+    return Denotation(
+        tuple(map(tensor, d.inputs)), tuple(map(tensor, d.outputs)), tuple(map(obligation, d.obligations))
+    )
+
+
+@dataclass(frozen=True)
+class _Shapes:
+    word: str
+    detail: str
+    counterexample: Counterexample | None = None
+
+
+def compare_shapes(left: Denotation, right: Denotation, proof: Proof) -> _Shapes | None:
+    """None when the results' shapes agree for all sizes."""
+    for n, (a, b) in enumerate(zip(left.outputs, right.outputs, strict=True)):
+        for axis, (d, e) in enumerate(zip(a.shape, b.shape, strict=True)):
+            if d == e:
+                continue
+            if proof.ask(integer_query("shape", (), t.equal(d, e)), f"result {n}"):
+                continue
+            proof.failed.clear()
+            detail = f"axis {axis} of result {n} is {d} before and {e} after"
+            for sample in (
+                (2, 3, 5, 7, 11, 13),
+                (3, 2, 7, 5, 13, 11),
+                (1, 4, 2, 3, 6, 5),
+                (128, 200, 130, 512, 96, 64),
+            ):
+                symbols = sorted({str(s) for s in d.symbols() | e.symbols()})
+                env: dict[Size | Var, int] = {Size(s): sample[k % len(sample)] for k, s in enumerate(symbols)}
+                x, y = int(evaluate(d, env)), int(evaluate(e, env))
+                if x != y:
+                    dims = {str(k): v for k, v in env.items()}
+                    return _Shapes("refuted", detail, Counterexample(dims, (), n, (axis,), x, y))
+            return _Shapes("unknown", detail)
+    return None
+
+
+def at_common_indices(value: t.Comprehension) -> t.Comprehension:
+    """The comprehension over the variables `@0`, `@1`, ..., which both programs share."""
+    names = tuple(Var(f"@{n}") for n in range(len(value.shape)))
+    return replace(value, variables=names, body=value.at([of_var(v) for v in names]))
+
+
+def prove_pair(left: Denotation, right: Denotation, proof: Proof, deadline: float | None = None) -> None:
+    """Prove that the second denotation refines the first; NotProved when some step does not go through."""
+
+    def still() -> None:
+        if deadline is not None and time.monotonic() > deadline:
+            raise NotProved("timeout")
+
+    for denotation in (right, left):
+        for o in denotation.obligations:
+            still()
+            if not proof.ask(integer_query(o.kind, o.hypotheses, o.goal), o.where):
+                raise NotProved("obligation", f"{o.kind} at {o.where}: {t.text(o.goal)}")
+    for n, (a, b) in enumerate(zip(left.outputs, right.outputs, strict=True)):
+        still()
+        _prove_output(n, at_common_indices(a), at_common_indices(b), proof)
+
+
+def resolved(value: t.Comprehension, context: Context, where: str, proof: Proof) -> t.Term:
+    """The body without decided guards; its folds have the extents that the lemmas presuppose."""
+    resolver = Resolver()
+    body = resolver.term(value.body, context)
+    for around, goal in resolver.decided:
+        proof.ask(integer_query("guard", around, goal), where)
+    if reads_undefined(body):
+        raise NotProved("unwritten", f"{where}: an element may be read before it is written")
+    for around, fold in folds(body, context):
+        goal = extent_goal(fold)
+        if goal != t.TRUE and not proof.ask(integer_query("extent", around, goal), where):
+            raise NotProved("extent", f"{where}: the range of a {fold.monoid} may be empty: {fold.extent}")
+    if infinities(body):
+        raise NotProved("infinity", f"{where}: an infinity takes part in arithmetic")
+    return body
+
+
+def _prove_output(n: int, a: t.Comprehension, b: t.Comprehension, proof: Proof) -> None:
+    where = f"result {n}"
+    context = output_context(a)
+    left, right = resolved(a, context, where, proof), resolved(b, context, where, proof)
+    normal = ProofNormalizer()
+    x, y = normal.term(left), normal.term(right)
+    if x != y:
+        _prove_residual(x, y, normal, where, proof)
+    known = Definedness(conditions(left, context), normal)
+    for wanted in conditions(right, context):
+        done, query = known.follows(wanted)
+        if done:
+            continue
+        if query is None or not proof.ask(query, where):
+            text = query.goal if query is not None else t.text(wanted.argument)
+            raise NotProved("definedness", f"{where}: {wanted.function} needs {text}")
+    proof.lemmas |= normal.lemmas
+    proof.tiles |= normal.tiles
+
+
+def _prove_residual(x: Poly, y: Poly, normal: Normalizer, where: str, proof: Proof) -> None:
+    """Close what normal forms leave open: real arithmetic over the atoms, then induction."""
+    difference = normal.add(x, normal.scale(y, Fraction(-1)))
+    try:
+        query = equality_query("equality", x, y, normal)
+        if solve(query.premises) != "unsat" and proof.ask(query, where):
+            return
+        proof.failed.clear()
+        for queries in induction_queries(difference, normal):
+            if all(solve(q.premises) != "unsat" for q in queries) and all(proof.ask(q, where) for q in queries):
+                return
+            proof.failed.clear()
+    except NotReal as error:
+        raise NotProved("infinity", f"{where}: {error}") from error
+    raise NotProved("different", f"{where}: {_shortened(poly_text(x))}\nagainst {_shortened(poly_text(y))}")
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= 600 else text[:600] + "..."

@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Guard resolution: what the ranges of index variables already decide leaves the term.
+
+A `Select` whose condition (or its negation) follows from where it stands is replaced by its branch; of a conjunction
+the decided parts leave. Nothing is assumed but ranges and the conditions on the way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from axon_mlir.semantics import terms as t
+from axon_mlir.semantics.denotation import UNDEFINED, range_of
+from axon_mlir.semantics.index import Index
+from axon_mlir.smt.encode import integer_query, is_integer
+from axon_mlir.smt.solver import solve
+
+Context = tuple[t.Condition, ...]
+
+
+@dataclass
+class Resolver:
+    """One walk; `decided` are the implications it used, for the certificate."""
+
+    decided: list[tuple[Context, t.Condition]] = field(default_factory=list[tuple[Context, t.Condition]])
+    _memo: dict[tuple[t.Term, Context], t.Term] = field(default_factory=dict[tuple[t.Term, Context], t.Term])
+
+    def term(self, x: t.Term, context: Context) -> t.Term:
+        """The term, simplified under the context."""
+        key = (x, context)
+        found = self._memo.get(key)
+        if found is None:
+            found = self._term(x, context)
+            self._memo[key] = found
+        return found
+
+    def _term(self, x: t.Term, context: Context) -> t.Term:
+        match x:
+            case t.Const() | t.IndexValue() | t.Read():
+                return x
+            case t.Apply(f, args):
+                return t.Apply(f, tuple(self.term(a, context) for a in args))
+            case t.Fold(m, v, n, body):
+                return t.fold(m, v, n, self.term(body, (*context, *range_of(v, n))))
+            case t.Select(c, a, b):
+                left = self.condition(c, context)
+                if left == t.TRUE:
+                    return self.term(a, context)
+                if left == t.FALSE:
+                    return self.term(b, context)
+                return t.select(left, self.term(a, (*context, left)), self.term(b, (*context, t.negate(left))))
+
+    def condition(self, c: t.Condition, context: Context) -> t.Condition:
+        """The condition without what the context decides."""
+        match c:
+            case t.And(parts):
+                out: list[t.Condition] = []
+                for p in parts:
+                    q = self.condition(p, (*context, *out))
+                    if q == t.FALSE:
+                        return t.FALSE
+                    if q != t.TRUE:
+                        out.append(q)
+                return t.conj(out)
+            case t.Or(parts):
+                return t.disj([self.condition(p, context) for p in parts])
+            case t.Not(p):
+                return t.negate(self.condition(p, context))
+            case t.RealCompare(r, a, b):
+                return self._compare(r, self.term(a, context), self.term(b, context), context)
+            case t.IndexCompare():
+                if self.follows(context, c):
+                    return t.TRUE
+                if self.follows(context, t.negate(c)):
+                    return t.FALSE
+                return c
+
+    def _compare(self, relation: str, a: t.Term, b: t.Term, context: Context) -> t.Condition:
+        """A comparison of reals that is one of integers, or of a 0/1 choice with 1, in simpler form."""
+        left, right = _as_index(a), _as_index(b)
+        if left is not None and right is not None:
+            make = {"<": t.less, "<=": t.at_most, "==": t.equal}[relation]
+            made = make(left, right)
+            return made if made in (t.TRUE, t.FALSE) else self.condition(made, context)
+        if relation == "==" and b == t.ONE and isinstance(a, t.Select):
+            if (a.then, a.otherwise) == (t.ONE, t.ZERO):
+                return self.condition(a.condition, context)
+            if (a.then, a.otherwise) == (t.ZERO, t.ONE):
+                return t.negate(self.condition(a.condition, context))
+        return t.RealCompare(relation, a, b)
+
+    def follows(self, context: Context, goal: t.Condition) -> bool:
+        """Whether the goal follows from the context, and remember that it does."""
+        if implied(context, goal):
+            if goal not in context:
+                self.decided.append((context, goal))
+            return True
+        return False
+
+
+def _as_index(x: t.Term) -> Index | None:
+    match x:
+        case t.IndexValue(i):
+            return i
+        case t.Const(v) if not isinstance(v, str) and v.denominator == 1:
+            return Index({(): int(v)})
+        case _:
+            return None
+
+
+def implied(context: Sequence[t.Condition], goal: t.Condition) -> bool:
+    """Whether an integer condition follows from the integer conditions of a context."""
+    if goal == t.TRUE or goal in context:
+        return True
+    if not is_integer(goal):
+        return False
+    query = integer_query("guard", context, goal)
+    answer = solve(query.text)
+    if answer != "unsat" and query.exact != query.text:
+        answer = solve(query.exact, rlimit=400_000, wall_clock=0.5)
+    return answer == "unsat"
+
+
+def reads_undefined(x: t.Term) -> bool:
+    """Whether an unwritten element may be read."""
+    return any(isinstance(y, t.Read) and y.tensor == UNDEFINED for y in subterms(x))
+
+
+def subterms(x: t.Term) -> Iterator[t.Term]:
+    """All terms inside, each once, those in conditions too."""
+    seen: set[t.Term] = set()
+    pending: list[t.Term | t.Condition] = [x]
+    while pending:
+        y = pending.pop()
+        match y:
+            case t.IndexCompare():
+                continue
+            case t.RealCompare(_, a, b):
+                pending += [a, b]
+                continue
+            case t.And(parts) | t.Or(parts):
+                pending += parts
+                continue
+            case t.Not(p):
+                pending.append(p)
+                continue
+            case _:
+                pass
+        if y in seen:
+            continue
+        seen.add(y)
+        yield y
+        match y:
+            case t.Apply(_, args):
+                pending += args
+            case t.Fold(_, _, _, body):
+                pending.append(body)
+            case t.Select(c, a, b):
+                pending += [c, a, b]
+            case _:
+                pass
+
+
+def folds(x: t.Term, context: Context) -> list[tuple[Context, t.Fold]]:
+    """Every fold with the conditions around it."""
+    out: list[tuple[Context, t.Fold]] = []
+    seen: set[tuple[t.Term, Context]] = set()
+
+    def conditions(c: t.Condition, around: Context) -> None:
+        match c:
+            case t.RealCompare(_, a, b):
+                go(a, around)
+                go(b, around)
+            case t.And(parts) | t.Or(parts):
+                for p in parts:
+                    conditions(p, around)
+            case t.Not(p):
+                conditions(p, around)
+            case t.IndexCompare():
+                return
+
+    def go(y: t.Term, around: Context) -> None:
+        if (y, around) in seen:
+            return
+        seen.add((y, around))
+        match y:
+            case t.Apply(_, args):
+                for a in args:
+                    go(a, around)
+            case t.Fold(_, v, n, body):
+                out.append((around, y))
+                go(body, (*around, *range_of(v, n)))
+            case t.Select(c, a, b):
+                conditions(c, around)
+                go(a, (*around, c))
+                go(b, (*around, t.negate(c)))
+            case _:
+                return
+
+    go(x, context)
+    return out
+
+
+def extent_goal(fold: t.Fold) -> t.Condition:
+    """What the lemmas about a fold presuppose of its extent: not negative; at least one for a maximum or minimum."""
+    return t.at_most(Index({(): 1 if fold.monoid in ("max", "min") else 0}), fold.extent)
+
+
+def output_context(value: t.Comprehension) -> Context:
+    """`0 <= index < shape` on every axis."""
+    return tuple(c for v, n in zip(value.variables, value.shape, strict=True) for c in range_of(v, n))

@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The rounding ledger: how often a value is rounded to a narrow type on its way, and how wide sums are accumulated.
+
+A lowering step may drop a rounding or widen an accumulator, never add one or narrow. The walk knows no dialect: an
+operation rounds when its result's element type is narrow, unless it only moves elements of that very type; loops are
+operations with `inits`, `carried`, `yielded` and `kinds`; `outs` with `accumulate` is a destination that is added to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Block, Operation, SSAValue
+
+from axon_mlir.errors import AxonError
+from axon_mlir.semantics import terms as t
+from axon_mlir.semantics.denotation import dtype_of
+from axon_mlir.semantics.functions import FUNCTIONS
+from axon_mlir.semantics.index import Index, size
+from axon_mlir.semantics.meaning import OpMeaning
+from axon_mlir.semantics.shapes import shape_of
+from axon_mlir.semantics.traits import HasMeaning
+from axon_mlir.smt.guards import subterms
+
+NARROW = ("bf16", "f16")
+"""Float types whose rounding is counted."""
+_BITS = {"f64": 53, "f32": 24, "f16": 11, "bf16": 8}
+_EXACT = 1 << 30
+ACCUMULATING = ("sum", "prod")
+"""Folds that round at each step."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """Roundings per narrow type on the worst path, and the bits of the narrowest accumulator on any."""
+
+    roundings: Mapping[str, int] = field(default_factory=dict[str, int])
+    accumulator: int = _EXACT
+
+    def join(self, other: Entry) -> Entry:
+        """The worse of both."""
+        keys = sorted({*self.roundings, *other.roundings})
+        worst = {k: max(self.roundings.get(k, 0), other.roundings.get(k, 0)) for k in keys}
+        return Entry(worst, min(self.accumulator, other.accumulator))
+
+    def rounded(self, dtype: str | None) -> Entry:
+        """After one more rounding to a type."""
+        if dtype not in NARROW:
+            return self
+        return Entry({**self.roundings, dtype: self.roundings.get(dtype, 0) + 1}, self.accumulator)
+
+    def accumulated(self, dtype: str | None) -> Entry:
+        """After a sum that is kept in a type."""
+        return Entry(self.roundings, min(self.accumulator, _BITS.get(dtype or "f32", _EXACT)))
+
+
+def compare_ledgers(before: FuncOp, after: FuncOp) -> str | None:
+    """What is worse afterwards, or None."""
+    for n, (a, b) in enumerate(zip(ledger(before), ledger(after), strict=True)):
+        for dtype in NARROW:
+            mine, theirs = a.roundings.get(dtype, 0), b.roundings.get(dtype, 0)
+            if theirs > mine:
+                return f"result {n} is rounded to {dtype} up to {mine} times before and {theirs} times after"
+        # A sum that was not there before may be kept in f32 (a transposition by a matrix product).
+        if b.accumulator < min(a.accumulator, _BITS["f32"]):
+            return f"result {n} is summed with {b.accumulator} bits after, with {min(a.accumulator, 24)} before"
+    return None
+
+
+def ledger(func: FuncOp) -> list[Entry]:
+    """The entry of each result of a function."""
+    walk = _Walk()
+    for arg in func.body.block.args:
+        walk.values[arg] = Entry()
+    return walk.block(func.body.block)
+
+
+class _Walk:
+    def __init__(self) -> None:
+        self.values: dict[SSAValue, Entry] = {}
+
+    def entry(self, v: SSAValue) -> Entry:
+        return self.values.get(v, Entry())
+
+    def block(self, block: Block) -> list[Entry]:
+        """Walk a block; the entries of what its terminator passes on."""
+        for op in block.ops:
+            if op is block.last_op and (isinstance(op, ReturnOp) or not op.results):
+                return [self.entry(v) for v in op.operands]
+            self.operation(op)
+        return []
+
+    def operation(self, op: Operation) -> None:
+        if op.regions and hasattr(op, "inits"):
+            self.loop(op)
+            return
+        joined = Entry()
+        for v in op.operands:
+            joined = joined.join(self.entry(v))
+        if op.regions:
+            for region in op.regions:
+                for block in region.blocks:
+                    for passed in self.block(block):
+                        joined = joined.join(passed)
+            for r in op.results:
+                self.values[r] = joined
+            return
+        accumulate = getattr(getattr(op, "accumulate", None), "data", None)
+        terms = _terms(op)
+        sums = terms is not None and any(map(_sums, terms))
+        for r in op.results:
+            dtype = dtype_of(r.type)
+            result = joined
+            if sums:
+                # Inside one operation sums are kept in f32.
+                result = result.accumulated("f32")
+            if accumulate in ACCUMULATING:
+                result = result.accumulated(dtype)
+            moved = accumulate is None and (terms is None or all(map(_moves, terms)))
+            same = all(dtype_of(v.type) in (dtype, None) for v in op.operands)
+            if not (moved and same) and not (not op.operands and moved):
+                result = result.rounded(dtype)
+            self.values[r] = result
+
+    def loop(self, op: Operation) -> None:
+        """Carried values pass through the body; a body that rounds what it carries does so in every iteration."""
+        parts = cast(Any, op)
+        inits: Sequence[SSAValue] = tuple(parts.inits)
+        carried: Sequence[SSAValue] = tuple(parts.carried)
+        kinds = [k.data for k in parts.kinds.data] if hasattr(parts, "kinds") else ["carry"] * len(inits)
+        start = [self.entry(v) for v in inits]
+        for arg, e in zip(carried, start, strict=True):
+            self.values[arg] = e
+        body: Block = parts.body.block
+        first = self.block(body)
+        for r, e, kind, init in zip(op.results, first, kinds, inits, strict=True):
+            dtype = dtype_of(init.type)
+            if kind in ACCUMULATING:
+                e = e.accumulated(dtype)
+            self.values[r] = e
+
+
+def _terms(op: Operation) -> list[t.Term] | None:
+    """What the elements of the results are, as terms over the operands; None when the operation has no meaning."""
+    meaning, attributes = _meaning(op)
+    if meaning is None:
+        return None
+    operands: list[t.Comprehension] = []
+    for n, v in enumerate(op.operands):
+        if dtype_of(v.type) is not None and len(operands) < len(meaning.operands):
+            operands.append(t.tensor_input(f"operand{n}", _shape(v.type)))
+    try:
+        return [c.body for c in meaning.denote(operands, attributes)]
+    except AxonError:
+        # The operands' sizes are not in their types (tiles): names for them do not fit the text. Assume the worst.
+        return [t.Apply("add", (t.Read("unknown", ()), t.ZERO))]
+
+
+def _meaning(op: Operation) -> tuple[OpMeaning | None, Mapping[str, Any]]:
+    if isinstance(op, HasMeaning):
+        return op.meaning(), op.meaning_attributes()
+    found = getattr(op, "leaf_meaning", None)
+    if isinstance(found, OpMeaning):
+        return found, cast(Any, op).attributes_of_meaning()
+    return None, {}
+
+
+def _shape(type_: Any) -> tuple[Index, ...]:
+    try:
+        return shape_of(type_)
+    except AxonError:
+        return (size("_p"), size("_f"))
+
+
+def _sums(x: t.Term) -> bool:
+    return any(isinstance(y, t.Fold) and y.monoid in ACCUMULATING for y in subterms(x))
+
+
+def _moves(x: t.Term) -> bool:
+    match x:
+        case t.Read() | t.Const() | t.IndexValue():
+            return True
+        case t.Apply(f, (a,)) if FUNCTIONS[f].copies:
+            return _moves(a)
+        case t.Select(_, a, b):
+            return _moves(a) and _moves(b)
+        case _:
+            return False

@@ -1,0 +1,326 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Refutation by running both programs: several small tensors at pairwise different sizes, both signs, zeros.
+
+A disagreement counts when it stands in a wider float too (rounding shrinks there, a real difference does not). Where
+the first program is not finite nothing is asked; where only the second is not, it is undefined or reads memory that
+nobody has written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from xdsl.dialects.func import FuncOp
+
+from axon_mlir.errors import AxonError
+from axon_mlir.semantics import terms as t
+from axon_mlir.semantics.denotation import Denotation
+from axon_mlir.semantics.domains import Float64, Floats, NotInDomain
+from axon_mlir.semantics.index import Div, Index, Min, Size, Var, evaluate
+from axon_mlir.semantics.interpret import argument_shapes, evaluate_function
+from axon_mlir.smt.guards import subterms
+from axon_mlir.smt.verdict import Counterexample
+
+TOLERANCE = 1e-6
+_SMALL = (2, 3, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12)
+_RAGGED = (3, 5, 1, 7, 2, 9, 4, 11)
+_ELEMENTS = 3_000_000
+"""Sizes at which more elements than this would be read or written are left out."""
+
+
+@dataclass(frozen=True)
+class Refutation:
+    """A disagreement that replays."""
+
+    reason: str
+    detail: str
+    counterexample: Counterexample
+
+
+def refute(
+    before: FuncOp,
+    after: FuncOp,
+    binding: Mapping[Size | Var, Index],
+    denotations: tuple[Denotation, Denotation] | None,
+) -> Refutation | None:
+    """Look for inputs on which the functions differ.
+
+    `binding` maps the size symbols of the second function to those of the first.
+    """
+    for dims in sample_sizes(before, after, binding, denotations):
+        shapes = _shapes(before, dims)
+        if shapes is None:
+            continue
+        big = max((int(np.prod(s)) for s in shapes), default=0) > 10_000
+        for seed in range(1 if big else 4):
+            inputs = sample_inputs(before, shapes, seed)
+            found = compare(before, after, inputs, dims, binding)
+            if found is not None:
+                return found
+    return None
+
+
+def refute_definedness(
+    before: FuncOp,
+    after: FuncOp,
+    binding: Mapping[Size | Var, Index],
+    denotations: tuple[Denotation, Denotation] | None,
+) -> Refutation | None:
+    """Look for inputs on which only the first function is defined: zeros, rows of zeros, signs."""
+    for dims in list(sample_sizes(before, after, binding, denotations))[:2]:
+        shapes = _shapes(before, dims)
+        if shapes is None:
+            continue
+        for seed in range(100, 116):
+            found = compare(before, after, sample_inputs(before, shapes, seed), dims, binding)
+            if found is not None:
+                return found
+    return None
+
+
+def sample_sizes(
+    before: FuncOp,
+    after: FuncOp,
+    binding: Mapping[Size | Var, Index],
+    denotations: tuple[Denotation, Denotation] | None,
+) -> Iterator[dict[str, int]]:
+    """Numbers for the size symbols of both programs: small ones, then such that take every loop twice."""
+    arguments = [str(s) for shape in argument_shapes(before) for d in shape for s in _sorted(d)]
+    names = list(dict.fromkeys(arguments))
+    steps: dict[str, int] = {}
+    parameters: set[str] = set()
+    if denotations is not None:
+        for d in denotations:
+            for i in _indices(d):
+                for s in i.symbols():
+                    if isinstance(s, Size) and s.name not in names:
+                        parameters.add(s.name)
+                _needed(i, steps)
+    free = sorted(parameters)
+    small = {n: _SMALL[k % len(_SMALL)] + 12 * (k // len(_SMALL)) for k, n in enumerate(names)}
+    yield small | {n: 2 for n in free}
+    if len(names) > 1:
+        turned = list(reversed(names))
+        yield {n: _SMALL[k % len(_SMALL)] + 12 * (k // len(_SMALL)) for k, n in enumerate(turned)} | {
+            n: 3 for n in free
+        }
+    if any(steps.get(n, 0) > 1 for n in names):
+        large = {n: steps.get(n, 1) + _RAGGED[k % len(_RAGGED)] + k // len(_RAGGED) for k, n in enumerate(names)}
+        shapes = _shapes(before, large)
+        if shapes is not None and sum(int(np.prod(s)) for s in shapes) <= _ELEMENTS:
+            yield large | {n: max(steps.values()) for n in free}
+    elif free:
+        yield {n: v + 3 for n, v in small.items()} | {n: 3 for n in free}
+
+
+def _sorted(i: Index) -> list[Size | Var]:
+    return sorted(i.symbols(), key=str)
+
+
+def _indices(d: Denotation) -> Iterator[Index]:
+    for c in d.outputs:
+        for y in subterms(c.body):
+            match y:
+                case t.Fold(_, _, n, _):
+                    yield n
+                case t.Read(_, indices):
+                    yield from indices
+                case _:
+                    pass
+    for o in d.obligations:
+        for h in (*o.hypotheses, o.goal):
+            for i in _of_condition(h):
+                yield i
+
+
+def _of_condition(c: t.Condition) -> Iterator[Index]:
+    match c:
+        case t.IndexCompare(_, a, b):
+            yield a
+            yield b
+        case t.And(parts) | t.Or(parts):
+            for p in parts:
+                yield from _of_condition(p)
+        case t.Not(p):
+            yield from _of_condition(p)
+        case t.RealCompare():
+            return
+
+
+def _needed(i: Index, steps: dict[str, int]) -> None:
+    """For each size that is divided by a number, the largest such number."""
+    for m, _ in i.terms:
+        for a in m:
+            match a:
+                case Div(n, d):
+                    if d.constant is not None:
+                        for s in n.symbols():
+                            if isinstance(s, Size):
+                                steps[s.name] = max(steps.get(s.name, 0), d.constant)
+                    _needed(n, steps)
+                case Min(args):
+                    for x in args:
+                        _needed(x, steps)
+                case _:
+                    pass
+
+
+def _shapes(func: FuncOp, dims: Mapping[str, int]) -> list[tuple[int, ...]] | None:
+    env: dict[Size | Var, int] = {Size(n): v for n, v in dims.items()}
+    try:
+        return [tuple(int(evaluate(d, env)) for d in shape) for shape in argument_shapes(func)]
+    except KeyError:
+        return None
+
+
+def sample_inputs(func: FuncOp, shapes: Sequence[tuple[int, ...]], seed: int) -> list[np.ndarray]:
+    """Inputs of both signs with zeros; larger seeds give more special ones."""
+    from axon_mlir.semantics.denotation import dtype_of
+    from axon_mlir.semantics.shapes import dtype_name
+
+    out: list[np.ndarray] = []
+    for n, (arg, shape) in enumerate(zip(func.body.block.args, shapes, strict=True)):
+        random = np.random.default_rng([seed, n])
+        dtype = dtype_of(arg.type) or dtype_name(arg.type)
+        if dtype == "i1":
+            out.append(random.integers(0, 2, shape).astype(np.float64))
+            continue
+        if dtype.startswith("i"):
+            out.append(random.integers(-3, 4, shape).astype(np.float64))
+            continue
+        scale = (1.0, 3.0, 0.01, 0.5)[seed % 4]
+        value = random.integers(-64, 65, shape) / 32.0 * scale
+        if seed % 4 == 1:
+            value = np.abs(value) + 0.125
+        if seed % 4 == 3:
+            value = np.where(random.random(shape) < 0.25, 0.0, value)
+        if seed >= 100:
+            value = _special(value, shape, (seed - 100) % 8, random)
+        out.append(np.asarray(value, dtype=np.float64))
+    return out
+
+
+def _special(value: np.ndarray, shape: tuple[int, ...], kind: int, random: np.random.Generator) -> np.ndarray:
+    value = np.array(value, dtype=np.float64)
+    match kind:
+        case 0:
+            return np.zeros(shape)
+        case 1:
+            if value.ndim:
+                value[(0,) * (value.ndim - 1)] = 0.0
+            return value
+        case 2:
+            if value.ndim:
+                value[..., 0] = 0.0
+            return value
+        case 3:
+            return np.ones(shape)
+        case 4:
+            return -np.abs(value) - 1
+        case 5:
+            return np.full(shape, -1.0)
+        case 6:
+            return np.asarray(np.where(random.random(shape) < 0.5, 0.0, value))
+        case _:
+            return np.abs(value) + 1
+
+
+def compare(
+    before: FuncOp,
+    after: FuncOp,
+    inputs: Sequence[np.ndarray],
+    dims: Mapping[str, int],
+    binding: Mapping[Size | Var, Index],
+) -> Refutation | None:
+    """Run both; the first confirmed disagreement."""
+    with np.errstate(all="ignore"):
+        left = run(before, inputs, dims, {}, Float64())
+        if isinstance(left, str):
+            # The first program cannot run here: nothing is asked of the second.
+            return None
+        right = run(after, inputs, dims, binding, Float64())
+        if isinstance(right, str):
+            example = Counterexample(dict(dims), tuple(inputs), 0, (), float(left[0].reshape(-1)[0]), float("nan"))
+            return Refutation("stops", right, example)
+        for n, (a, b) in enumerate(zip(left, right, strict=True)):
+            if a.shape != b.shape:
+                detail = f"result {n} has shape {a.shape} before and {b.shape} after"
+                return Refutation("shape", detail, Counterexample(dict(dims), tuple(inputs), n, (), a.size, b.size))
+            index = _difference(a, b)
+            if index is None:
+                continue
+            x, y = float(a[index]), float(b[index])
+            example = Counterexample(dict(dims), tuple(inputs), n, index, x, y)
+            if not np.isfinite(y):
+                reason = "unwritten" if _has_garbage(after) else "definedness"
+                return Refutation(reason, f"result {n} is {y} where it is {x} before", example)
+            if _confirmed(before, after, inputs, dims, binding, n, index, x - y):
+                return Refutation("value", "the results differ", example)
+    return None
+
+
+def run(
+    func: FuncOp,
+    inputs: Sequence[np.ndarray],
+    dims: Mapping[str, int],
+    binding: Mapping[Size | Var, Index],
+    domain: Floats,
+) -> list[np.ndarray] | str:
+    """The results, or why the program cannot run on these inputs."""
+    env: dict[Size | Var, int] = {Size(n): v for n, v in dims.items()}
+    sizes = dict(dims)
+    for symbol, term in binding.items():
+        if all(s in env for s in term.symbols()):
+            sizes[str(symbol)] = int(evaluate(term, env))
+    for _ in range(16):
+        try:
+            return evaluate_function(func, inputs, domain, sizes=sizes)
+        except KeyError as error:
+            # A tile parameter that no denotation has named.
+            (missing,) = error.args or (None,)
+            if not isinstance(missing, Size) or missing.name in sizes:
+                return f"{missing} is not known"
+            sizes[missing.name] = 2
+        except (AxonError, NotInDomain, ZeroDivisionError, IndexError, ValueError) as error:
+            return error.message if isinstance(error, AxonError) else f"{type(error).__name__}: {error}"
+    return "too many unknown sizes"
+
+
+def _difference(a: np.ndarray, b: np.ndarray) -> tuple[int, ...] | None:
+    """Where two results differ most, outside tolerance."""
+    asked = np.isfinite(a)
+    lost = asked & ~np.isfinite(b)
+    if np.any(lost):
+        return tuple(int(i) for i in np.argwhere(lost)[0])
+    gap = np.where(asked, np.abs(a - b), 0.0)
+    with np.errstate(all="ignore"):
+        excess = gap - TOLERANCE * np.where(asked, np.maximum(np.abs(a), np.abs(b)), 0.0)
+    if not np.any(excess > 1e-12):
+        return None
+    return tuple(int(i) for i in np.unravel_index(int(np.argmax(excess)), excess.shape))
+
+
+def _confirmed(
+    before: FuncOp,
+    after: FuncOp,
+    inputs: Sequence[np.ndarray],
+    dims: Mapping[str, int],
+    binding: Mapping[Size | Var, Index],
+    output: int,
+    index: tuple[int, ...],
+    gap: float,
+) -> bool:
+    """Whether the difference stands in long doubles: a rounding error would shrink about two thousand times."""
+    wide = Floats(np.longdouble)
+    left, right = run(before, inputs, dims, {}, wide), run(after, inputs, dims, binding, wide)
+    if isinstance(left, str) or isinstance(right, str):
+        return False
+    again = float(left[output][index] - right[output][index])
+    return bool(np.isfinite(again)) and abs(again - gap) <= 0.05 * abs(gap)
+
+
+def _has_garbage(func: FuncOp) -> bool:
+    """Whether the program has memory that starts unwritten."""
+    return any(op.name.endswith((".empty", ".alloc", ".undefined")) for op in func.walk())

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Translation validation: does a pass preserve the meaning of every function of a module?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.dialects.func import FuncOp
+
+from axon_mlir.smt.equivalence import prove_functions
+from axon_mlir.smt.verdict import Verdict, Word
+
+ORIGIN = "nu.origin"
+"""Attribute of a function: the name of the function that it is one form of."""
+
+
+@dataclass(frozen=True)
+class StepVerdict:
+    """The verdicts of all functions of one step."""
+
+    pass_name: str
+    functions: tuple[tuple[str, Verdict], ...]
+
+    @property
+    def verdict(self) -> Word:
+        """The worst one."""
+        words = {v.verdict for _, v in self.functions}
+        return "refuted" if "refuted" in words else "unknown" if "unknown" in words else "proved"
+
+    def report(self) -> str:
+        """A few lines for people: what is not proved, and why."""
+        lines = [f"{self.pass_name}: {self.verdict}"]
+        for name, verdict in self.functions:
+            if verdict.verdict != "proved":
+                lines += [f"  @{name}: {verdict.report()}".replace("\n", "\n  ")]
+        return "\n".join(lines)
+
+
+def verify_step(before: ModuleOp, after: ModuleOp, pass_name: str, *, use_filter: bool = True) -> StepVerdict:
+    """Compare a module with what a pass has made of it.
+
+    Functions are matched by name; a function of `after` with the attribute `nu.origin` is compared with the function
+    that it names. Every function must have a successor.
+    """
+    old, new = _functions(before), _functions(after)
+    verdicts: list[tuple[str, Verdict]] = []
+    matched: set[str] = set()
+    for name, function in new.items():
+        attribute = function.attributes.get(ORIGIN)
+        origin = attribute.data if isinstance(attribute, StringAttr) else name
+        if origin not in old:
+            origin = name
+        if origin not in old:
+            verdicts.append((name, Verdict("refuted", "function", detail="no such function before the pass")))
+            continue
+        matched.add(origin)
+        source = old[origin]
+        if _same(source, function):
+            verdicts.append((name, Verdict("proved", "")))
+            continue
+        verdicts.append(
+            (name, prove_functions(source, function, use_filter=use_filter, check_ledger=True, same_domain=True))
+        )
+    for name in old:
+        if name not in matched:
+            verdicts.append((name, Verdict("refuted", "function", detail="the pass has dropped the function")))
+    return StepVerdict(pass_name, tuple(verdicts))
+
+
+def _functions(module: ModuleOp) -> dict[str, FuncOp]:
+    return {op.sym_name.data: op for op in module.walk() if isinstance(op, FuncOp) and not op.is_declaration}
+
+
+def _same(a: FuncOp, b: FuncOp) -> bool:
+    """Whether two functions are the same structure, attributes of the function itself aside."""
+    if a.function_type != b.function_type:
+        return False
+    return a.body.is_structurally_equivalent(b.body)
