@@ -408,7 +408,7 @@ class Normalizer:
     def _reduce_mono(self, m: Mono) -> Poly | None:
         exponents = dict(m)
         for a, e in m:
-            if not (isinstance(a, Base) and e < 0):
+            if not (isinstance(a, Base) and e < 0 and a.poly.terms):
                 continue
             lead, coefficient = _leading(a.poly)
             if not lead or any(exponents.get(x, Fraction(0)) < k or k < 0 for x, k in lead):

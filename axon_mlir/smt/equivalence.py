@@ -17,7 +17,7 @@ from xdsl.dialects.func import FuncOp
 from axon_mlir.errors import AxonError
 from axon_mlir.semantics import terms as t
 from axon_mlir.semantics.denotation import Denotation, Obligation, Undenotable
-from axon_mlir.semantics.index import Index, Size, Var, evaluate, of_var
+from axon_mlir.semantics.index import Index, Size, Var, const, evaluate, of_var
 from axon_mlir.semantics.normal import Normalizer, Poly, poly_text
 from axon_mlir.smt.conversions import ProofNormalizer, denote, is_lowered
 from axon_mlir.smt.definedness import Definedness, conditions, infinities
@@ -32,6 +32,8 @@ from axon_mlir.smt.solver import solve
 from axon_mlir.smt.verdict import Counterexample, Discharged, Verdict
 
 EXACT_RLIMIT = 1_500_000
+_SAMPLES = ((2, 3, 5, 7, 11, 13), (3, 2, 7, 5, 13, 11), (1, 4, 2, 3, 6, 5), (128, 200, 130, 512, 96, 64))
+"""Sizes at which two shapes that are not provably equal are compared."""
 
 
 @dataclass
@@ -239,9 +241,10 @@ def compare_shapes(left: Denotation, right: Denotation, proof: Proof) -> _Shapes
 
 
 def at_common_indices(value: t.Comprehension) -> t.Comprehension:
-    """The comprehension over the variables `@0`, `@1`, ..., which both programs share."""
+    """The comprehension over the variables `@0`, `@1`, ..., which both programs share; along a unit axis at 0."""
     names = tuple(Var(f"@{n}") for n in range(len(value.shape)))
-    return replace(value, variables=names, body=value.at([of_var(v) for v in names]))
+    at = [const(0) if d == 1 else of_var(v) for v, d in zip(names, value.shape, strict=True)]
+    return replace(value, variables=names, body=value.at(at))
 
 
 def prove_pair(left: Denotation, right: Denotation, proof: Proof, deadline: float | None = None) -> None:

@@ -131,8 +131,7 @@ def _indices(d: Denotation) -> Iterator[Index]:
                     pass
     for o in d.obligations:
         for h in (*o.hypotheses, o.goal):
-            for i in _of_condition(h):
-                yield i
+            yield from _of_condition(h)
 
 
 def _of_condition(c: t.Condition) -> Iterator[Index]:
