@@ -1,0 +1,232 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The printed text of a kernel, executed exactly and compared with the program it was made from.
+
+Elements are members of a prime field, or rationals where the program needs an order; nothing rounds, so the two agree
+in every element or the kernel is wrong. The sizes are chosen so that every loop runs at least twice and ends ragged.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from xdsl.dialects.func import FuncOp
+
+from axon_mlir.dialects.trn_isa import size_values
+from axon_mlir.errors import AxonError
+from axon_mlir.semantics.denotation import dtype_of
+from axon_mlir.semantics.domains import Field, NotInDomain, Rationals
+from axon_mlir.semantics.index import Size, evaluate
+from axon_mlir.semantics.interpret import argument_shapes, evaluate_function
+from axon_mlir.semantics.shapes import dtype_name
+from axon_mlir.sim import TypedArray, run_kernel
+
+Array = NDArray[Any]
+
+FIELD_WORK, RATIONAL_WORK = 4_000_000_000, 3_000_000
+"""Most multiplications of one run when every size meets every other."""
+
+TAILS = ((1, 0), (37, 2), (101, 1))
+"""For each run: how far the last iteration reaches, and how many more of the longest steps a dimension takes."""
+
+
+@dataclass(frozen=True)
+class Mismatch:
+    """One disagreement: the sizes, what differs, and the values."""
+
+    sizes: Mapping[str, int]
+    message: str
+
+    def __str__(self) -> str:
+        return f"{', '.join(f'{k} = {v}' for k, v in self.sizes.items())}: {self.message}"
+
+
+def check_kernel(
+    kernel: Path | str,
+    func: FuncOp,
+    device: str,
+    sizes_list: Sequence[Mapping[str, int]] | None = None,
+    *,
+    seed: int = 0,
+) -> list[Mismatch]:
+    """Run a kernel (a file, or its text) and `func`, the program that it implements, on the same exact inputs.
+
+    The kernel is the one named like the function. Sizes come from `sizes_list`, or are chosen from the kernel's loops.
+    The result is empty when all elements of all outputs agree in every run. A kernel that raises or breaks a rule of
+    the device is a mismatch too.
+    """
+    text = kernel.read_text(encoding="utf-8") if isinstance(kernel, Path) else kernel
+    out: list[Mismatch] = []
+    with tempfile.TemporaryDirectory(prefix="axon-exact-") as name:
+        path = kernel if isinstance(kernel, Path) else Path(name) / f"{func.sym_name.data}.py"
+        if not isinstance(kernel, Path):
+            path.write_text(text, encoding="utf-8")
+        for number, sizes in enumerate(sizes_list or ragged_sizes(text, func)):
+            out += _compare(path, text, func, device, sizes, seed + number, chosen=sizes_list is None)
+    return out
+
+
+def _compare(
+    path: Path, text: str, func: FuncOp, device: str, sizes: Mapping[str, int], seed: int, *, chosen: bool
+) -> list[Mismatch]:
+    kind: Literal["field", "rational"] = "field"
+    arrays = _inputs(func, sizes, kind, seed)
+    try:
+        expected = evaluate_function(func, arrays, Field())
+    except NotInDomain:
+        kind = "rational"
+        if chosen:
+            sizes = _within(sizes, ragged_steps(text, func), RATIONAL_WORK, seed)
+        arrays = _inputs(func, sizes, kind, seed)
+        expected = evaluate_function(func, arrays, Rationals())
+    dtypes = [dtype_of(a.type) or dtype_name(a.type) for a in func.body.block.args]
+    given = [TypedArray(a.reshape(a.shape or (1, 1)), d) for a, d in zip(arrays, dtypes, strict=True)]
+    try:
+        result = run_kernel(path, func.sym_name.data, given, device=device, domain=kind)
+    except AxonError as error:
+        place = f"{error.where}: " if error.where else ""
+        return [Mismatch(sizes, f"{place}{error.message}")]
+    if len(result.outputs) != len(expected):
+        return [Mismatch(sizes, f"the kernel returns {len(result.outputs)} outputs, the program {len(expected)}")]
+    out: list[Mismatch] = []
+    for number, (have, want) in enumerate(zip(result.outputs, expected, strict=True)):
+        want = want.reshape(want.shape or (1, 1))
+        if have.shape != want.shape:
+            out.append(Mismatch(sizes, f"output {number} has shape {have.shape}, in the program {want.shape}"))
+            continue
+        wrong = np.asarray(have != want)
+        if wrong.any():
+            first = tuple(int(i) for i in np.argwhere(wrong)[0])
+            values = f"first at {first}: {have[first]}, in the program {want[first]}"
+            out.append(Mismatch(sizes, f"output {number} differs in {np.count_nonzero(wrong)} elements, {values}"))
+    return out
+
+
+def _inputs(func: FuncOp, sizes: Mapping[str, int], kind: Literal["field", "rational"], seed: int) -> list[Array]:
+    source = np.random.default_rng(seed)
+    out: list[Array] = []
+    for shape in argument_shapes(func):
+        extents = tuple(int(evaluate(d, {Size(k): v for k, v in sizes.items()})) for d in shape)
+        if kind == "field":
+            out.append(source.integers(1, Field.p, extents, dtype=np.int64))
+            continue
+        flat = source.integers(-8, 8, math.prod(extents))
+        array = np.empty(flat.size, object)
+        array[:] = [Fraction(int(v) + (v >= 0), 4) for v in flat]
+        out.append(array.reshape(extents))
+    return out
+
+
+# -- sizes ------------------------------------------------------------------------------------------------------------
+
+
+def ragged_sizes(text: str, func: FuncOp) -> list[dict[str, int]]:
+    """Three assignments in which every loop of the kernel runs at least twice and ends ragged, within a cap of work."""
+    steps = ragged_steps(text, func)
+    given = size_values(func)
+    out: list[dict[str, int]] = []
+    for number, (tail, more) in enumerate(TAILS):
+        sizes: dict[str, int] = {}
+        for position, (name, found) in enumerate(steps.items()):
+            if not found:
+                # No loop runs over it: it stays within what the program was made for.
+                wish = (5, 3, 8)[number] + position
+                sizes[name] = min(wish, given.get(name, wish))
+                continue
+            least = min(found)
+            rest = (tail + 2 * position) % least or (1 if least > 1 else 0)
+            sizes[name] = sum(found) + (max(found) if more > 1 and max(found) <= 512 else 0) + rest
+        out.append(_within(sizes, steps, FIELD_WORK, number))
+    return out
+
+
+def _within(sizes: Mapping[str, int], steps: Mapping[str, Sequence[int]], work: int, turn: int) -> dict[str, int]:
+    """Shorten dimensions, another one first in every turn, until the product of all sizes is within `work`.
+
+    First the loops over long steps run once; if that does not do, so do those over short ones.
+    """
+    out = dict(sizes)
+    names = [*list(out)[turn % (len(out) or 1) :], *list(out)[: turn % (len(out) or 1)]]
+    for once in (False, True):
+        for name in names:
+            if math.prod(out.values()) > work and steps[name]:
+                shortest = min(steps[name])
+                out[name] = min(out[name], 3 if once else shortest + (out[name] % shortest or 1))
+    return out
+
+
+def ragged_steps(text: str, func: FuncOp) -> dict[str, list[int]]:
+    """For each size of the program the steps of the kernel's loops over it, each once."""
+    symbols = sorted({s.name for shape in argument_shapes(func) for d in shape for s in d.symbols()})
+    found: dict[str, list[int]] = {name: [] for name in symbols}
+    tree = ast.parse(text)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef) and node.name == func.sym_name.data:
+            _Loops(func, node, found).block(node.body)
+    return found
+
+
+class _Loops:
+    """Follows which sizes a kernel's variables depend on."""
+
+    def __init__(self, func: FuncOp, node: ast.FunctionDef, found: dict[str, list[int]]):
+        self.found = found
+        self.depends: dict[str, set[str]] = {name: {name} for name in found}
+        self.shapes = dict(zip((a.arg for a in node.args.args), argument_shapes(func), strict=False))
+
+    def block(self, statements: Sequence[ast.stmt]) -> None:
+        for statement in statements:
+            match statement:
+                case ast.Assign([target], value):
+                    self.assign(target, value)
+                case ast.For(ast.Name(name), ast.Call(ast.Name("range"), args), body):
+                    self.loop(name, args)
+                    self.block(body)
+                case ast.For(_, _, body) | ast.If(_, body) | ast.With(_, body):
+                    self.block(body)
+                case _:
+                    pass
+
+    def assign(self, target: ast.expr, value: ast.expr) -> None:
+        match target, value:
+            case ast.Tuple(names), ast.Attribute(ast.Name(tensor), "shape") if tensor in self.shapes:
+                for name, d in zip(names, self.shapes[tensor], strict=False):
+                    if isinstance(name, ast.Name):
+                        self.depends[name.id] = {s.name for s in d.symbols()}
+            case ast.Name(name), _:
+                self.depends[name] = self.reads(value)
+            case _:
+                pass
+
+    def reads(self, value: ast.expr) -> set[str]:
+        out: set[str] = set()
+        for node in ast.walk(value):
+            match node:
+                case ast.Name(name):
+                    out |= self.depends.get(name, set())
+                case ast.Subscript(ast.Attribute(ast.Name(tensor), "shape"), ast.Constant(int(axis))):
+                    shape = self.shapes.get(tensor, ())
+                    if axis < len(shape):
+                        out |= {s.name for s in shape[axis].symbols()}
+                case _:
+                    pass
+        return out
+
+    def loop(self, name: str, args: Sequence[ast.expr]) -> None:
+        over = set[str]().union(*map(self.reads, args))
+        self.depends[name] = over
+        if len(args) == 3 and isinstance(args[2], ast.Constant) and isinstance(args[2].value, int):
+            for size in over & set(self.found):
+                if args[2].value not in self.found[size]:
+                    self.found[size].append(args[2].value)
+
+
+__all__ = ["Mismatch", "check_kernel", "ragged_sizes", "ragged_steps"]
