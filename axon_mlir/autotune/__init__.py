@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Checking and choosing kernels."""
+"""From a program to a kernel that has been proved, executed and measured against its reference."""

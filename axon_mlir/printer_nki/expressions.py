@@ -79,17 +79,30 @@ def number_text(value: Fraction, *, whole: bool) -> Text:
 
 def scalar_text(term: t.Term, *, integer: bool = False) -> str:
     """A scalar over sizes. A lone number is printed as a float, unless `integer`."""
-    if isinstance(term, t.Const) and isinstance(term.value, Fraction):
-        return number_text(term.value, whole=integer)[0]
-    return _scalar(term)[0]
+    value = _number(term)
+    return _scalar(term)[0] if value is None else number_text(value, whole=integer)[0]
+
+
+def _number(term: t.Term) -> Fraction | None:
+    """The value of a number or a quotient of two, as decimals are sometimes stored."""
+    match term:
+        case t.Const(Fraction() as value):
+            return value
+        case t.Apply("div", (t.Const(Fraction() as a), t.Const(Fraction() as b))) if b:
+            return a / b
+        case t.Apply("neg", (t.Const(Fraction() as a),)):
+            return -a
+        case _:
+            return None
 
 
 def _scalar(term: t.Term) -> Text:
+    value = _number(term)
+    if value is not None:
+        return number_text(value, whole=True)
     match term:
-        case t.Const(value):
-            if isinstance(value, str):
-                return f'float("{value}")', ATOM
-            return number_text(value, whole=True)
+        case t.Const(str() as infinity):
+            return f'float("{infinity}")', ATOM
         case t.IndexValue(index):
             return _index(index)
         case t.Apply("add" | "sub" as f, (a, b)):

@@ -9,6 +9,7 @@ is whether a matrix product overwrites or accumulates, which is an argument.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import cast
 
@@ -16,7 +17,7 @@ from xdsl.dialects.builtin import ArrayAttr, StringAttr, TensorType
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from axon_mlir.dialects.tile import EmptyOp, ForOp, NeutralOp, StoreOp, TileType
+from axon_mlir.dialects.tile import EmptyOp, ForOp, LoadOp, NeutralOp, StoreOp, TileType
 from axon_mlir.dialects.trn_isa import DTYPES, InstructionOp, device_of
 from axon_mlir.dialects.trn_isa.storage import (
     Aliasing,
@@ -33,6 +34,7 @@ from axon_mlir.printer_nki.expressions import UNARY, index_text, scalar_text
 from axon_mlir.printer_nki.names import Names
 from axon_mlir.semantics import terms as t
 from axon_mlir.semantics.denotation import dtype_of, place
+from axon_mlir.semantics.functions import MONOIDS
 from axon_mlir.semantics.index import Index, Size, const, parse, size
 from axon_mlir.semantics.shapes import dtype_name, shape_of
 from axon_mlir.targets import CallConstant, DType, Form
@@ -99,6 +101,8 @@ class KernelPrinter:
         return "\n".join(self.lines) + "\n"
 
     def emit(self, line: str) -> None:
+        if not line and not self.lines[-1]:
+            return
         self.lines.append(f"{INDENT * self.depth}{line}" if line else "")
 
     # -- sizes --------------------------------------------------------------------------------------------------------
@@ -169,8 +173,10 @@ class KernelPrinter:
         lower, upper = index_text(self.terms(op.lower)), index_text(self.terms(op.upper))
         step = parse(op.step.data, self.terms.name)
         with self.names.scope():
-            start = self.names.take(op.start.name_hint or op.dim.data)
-            length = self.names.take(op.extent.name_hint or f"{start}_n")
+            wish = op.start.name_hint or op.dim.data
+            start = self.names.take(f"{wish}_i" if wish in self.terms.sizes else wish)
+            hint = op.extent.name_hint
+            length = self.names.take(f"{start}_n" if hint is None or hint.endswith("_n") else hint)
             self.emit(f"for {start} in range({lower}, {upper}, {index_text(step)}):")
             self.depth += 1
             before = len(self.lines)
@@ -207,7 +213,7 @@ class KernelPrinter:
         root = self.aliasing.slot(value)
         if not isinstance(root, Root) or root.value is not value:
             return
-        name = self.names.take(value.name_hint or ("out" if root.space == "hbm" else "tile"))
+        name = self.names.take(self.wish(op, value, root))
         self.variables[root] = name
         dtype = self.dtype(value)
         if not root.on_chip:
@@ -227,6 +233,35 @@ class KernelPrinter:
             space = root.space
         dims = ", ".join(map(index_text, shape)) + ("," if len(shape) == 1 else "")
         self.emit(f"{name} = nl.ndarray(({dims}), dtype={dtype}, buffer=nl.{space})")
+
+    def wish(self, op: Operation, value: SSAValue, root: Root) -> str:
+        """A name for a storage: the value's own, else what it holds."""
+        if value.name_hint and not re.fullmatch(r"v\d+", value.name_hint):
+            return value.name_hint
+        if root.space == "hbm":
+            return "out" if root in self.returned else "part"
+        if isinstance(op, NeutralOp):
+            return "acc"
+        if isinstance(op, InstructionOp):
+            folds = [u.operation.kinds.data[u.index - 2].data for u in value.uses if isinstance(u.operation, ForOp)]
+            if any(kind in MONOIDS for kind in folds):
+                return "total"
+            source = self.loaded(op)
+            functions = list(op.chosen_functions.values())
+            base = f"{source}_t" if source else functions[-1] if functions else op.INSTRUCTION.rpartition("_")[2]
+            others = op.description.results[1:]
+            rest = next((r.name for r, v in zip(others, op.results_[1:], strict=True) if v is value), "")
+            return f"{base}_{rest.rpartition('_')[2]}" if rest else base
+        writers = (w for w in self.func.walk() if isinstance(w, InstructionOp))
+        sources = [self.loaded(w) for w in writers if any(self.aliasing.root(r) is root for r in w.results_)]
+        return f"{sources[0]}_all" if sources and sources[0] else "buffer"
+
+    def loaded(self, op: InstructionOp) -> str | None:
+        """The tensor that an instruction copies from."""
+        owner = op.ins[0].owner if op.ins else None
+        if isinstance(owner, LoadOp):
+            return self.variables.get(self.aliasing.root(owner.source))
+        return None
 
     def dtype(self, value: SSAValue) -> str:
         return self.element(value).nki
@@ -337,7 +372,10 @@ def _shape(type_: Attribute) -> tuple[Index, ...]:
 
 
 def _range(start: Index, extent: Index) -> str:
-    return f"{index_text(start)}:{index_text(start + extent)}"
+    end = index_text(start + extent)
+    if start.atom is not None and extent.atom is not None:
+        end = f"{index_text(start)} + {index_text(extent)}"
+    return f"{index_text(start)}:{end}"
 
 
 def _slices(offsets: Sequence[Index], extents: Sequence[Index], axes: Sequence[int | None]) -> list[str] | None:

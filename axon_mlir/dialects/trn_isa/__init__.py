@@ -3,7 +3,7 @@
 
 from xdsl.ir import Dialect
 
-from axon_mlir.dialects.trn_isa.attributes import StorageAttr, storage
+from axon_mlir.dialects.trn_isa.attributes import StorageAttr, storage_attr
 from axon_mlir.dialects.trn_isa.descriptions import (
     DEFAULT_DEVICE,
     DEVICE_ATTRIBUTE,
@@ -36,6 +36,6 @@ __all__ = [
     "immediate_term",
     "instruction",
     "size_values",
-    "storage",
+    "storage_attr",
     "upper_number",
 ]

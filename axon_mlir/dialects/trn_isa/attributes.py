@@ -50,6 +50,6 @@ class StorageAttr(ParametrizedAttribute):
             printer.print_string(f", {self.space.data}, {self.address.data}, {self.bytes.data}")
 
 
-def storage(label: str, space: str, address: int, size: int) -> StorageAttr:
+def storage_attr(label: str, space: str, address: int, size: int) -> StorageAttr:
     """A storage attribute from Python values."""
     return StorageAttr(StringAttr(label), StringAttr(space), IntAttr(address), IntAttr(size))

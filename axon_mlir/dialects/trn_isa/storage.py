@@ -176,6 +176,7 @@ class Aliasing:
         self._extents: dict[SSAValue, tuple[Extent, Extent]] = {}
         self._insertions: dict[Operation, Insertion] = {}
         self._active: set[SSAValue] = set()
+        self._chunked: dict[tuple[Root, str], bool] = {}
         self.terms = IndexTerms()
         self.roots: list[Root] = []
         """Every storage, in the order of the program."""
@@ -353,7 +354,12 @@ class Aliasing:
         It is when no number of the program keeps its partition bound within the device. A bound that only this
         program's sizes keep within it does not count, unless an instruction takes the buffer whole.
         """
-        partitions = device.limits["partitions"]
+        key = (root, device.name)
+        if key not in self._chunked:
+            self._chunked[key] = self._in_chunks(root, device.limits["partitions"])
+        return self._chunked[key]
+
+    def _in_chunks(self, root: Root, partitions: int) -> bool:
         bound = root.tile.upper[0]
         least = upper_number(bound, {})
         if least is not None and least <= partitions:
@@ -459,6 +465,8 @@ class _Walk:
         self.current: dict[Slot, SSAValue] = {}
         self.open: list[Insertion] = []
         """Regions written ahead of the operation that puts them in place, in order."""
+        self.put_in: dict[SSAValue, InsertOp | StoreOp] = {}
+        """Values that were put in place; they can be read until the storage around them changes again."""
 
     def function(self) -> None:
         func = self.aliasing.func
@@ -492,7 +500,10 @@ class _Walk:
         base = self.aliasing.viewed(value)
         slot = self.aliasing.slot(base)
         if self.current.get(slot) is not base:
-            refuse(op, f"reads {_named(base)} after its storage was overwritten, which needs a copy")
+            placed = self.put_in.get(base)
+            if placed is None or not isinstance(slot, Insertion) or self.current.get(slot.parent) is not placed.result:
+                refuse(op, f"reads {_named(base)} after its storage was overwritten, which needs a copy")
+            slot = slot.parent
         for child in self.open:
             if child.parent is slot:
                 refuse(op, f"reads {_named(base)} while {describe(child.op)} is being written into its storage")
@@ -540,6 +551,7 @@ class _Walk:
             refuse(op, f"updates {_named(op.into)} after its storage was overwritten, which needs a copy")
         self.open.remove(slot)
         del self.current[slot]
+        self.put_in[op.value] = op
         self.current[parent] = op.result
 
     def loop(self, op: ForOp) -> None:

@@ -20,7 +20,7 @@ from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
 
 from axon_mlir.dialects.tile import EmptyOp, ForOp, IndexOp, TileType
-from axon_mlir.dialects.trn_isa import DTYPES, InstructionOp, StorageAttr, device_of, storage
+from axon_mlir.dialects.trn_isa import DTYPES, InstructionOp, StorageAttr, device_of, storage_attr
 from axon_mlir.dialects.trn_isa.storage import (
     STORAGE_ATTRIBUTE,
     Aliasing,
@@ -59,7 +59,7 @@ def allocate(func: FuncOp, device: Device) -> None:
         chosen = {r: live for r, live in ranges.items() if r.space == space}
         sizes = {r: aliasing.bytes(r, device, DTYPES) for r in chosen}
         for root, address in _first_fit(chosen, sizes, unit).items():
-            placed[root] = storage(names[root], space, address, sizes[root])
+            placed[root] = storage_attr(names[root], space, address, sizes[root])
         _check_capacity(func, device, space, placed)
     _annotate(placed)
     verify_allocation(func, device)

@@ -1,0 +1,346 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The numeric gate: what a kernel computes in floats, against the program in float64 on the same inputs.
+
+The error is the relative L2 distance of each output. It may be
+
+* for fp32 outputs: 2e-5, or the error of the program itself, each operation rounded to its type, where that is larger;
+* for bf16 and fp16 outputs: twice the error of the program with inputs and outputs in the type and fp32 inside;
+* for integers and truth values: zero.
+
+The error of a few roundings is chance: an output with fewer than `FEW` elements may also be off by two roundings of its
+type, or by as much as the program itself, each operation rounded to its type.
+
+An input is skipped, and says so, when the program is not finite on it. A kernel that applies a function outside the
+range that its instruction documents is recorded as `out of range`: on normal inputs that is a failure.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from xdsl.dialects.builtin import TensorType
+from xdsl.dialects.func import FuncOp
+
+from axon_mlir.autotune.inputs import (
+    InputSet,
+    adversarial,
+    adversarial_kinds,
+    magnitudes,
+    normal,
+    sizes_text,
+)
+from axon_mlir.autotune.runner import Runner
+from axon_mlir.errors import AxonError
+from axon_mlir.semantics.domains import Float32, Float64
+from axon_mlir.semantics.interpret import NUMPY_DTYPES, evaluate_function
+from axon_mlir.semantics.shapes import dtype_name
+from axon_mlir.sim import HardwareViolation, RunResult
+
+SEEDS = 5
+
+F32_TOLERANCE = 2e-5
+FACTOR = 2.0
+"""How much worse than fp32 inside a kernel of a shorter type may be."""
+FEW = 64
+UNIT_ROUNDOFF = {"f32": 2.0**-24, "bf16": 2.0**-8, "f16": 2.0**-11}
+
+Array = NDArray[Any]
+Status = Literal["passed", "failed", "skipped", "out of range"]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How one input went."""
+
+    name: str
+    sizes: Mapping[str, int]
+    status: Status
+    rel_l2: float | None = None
+    tolerance: float | None = None
+    reason: str = ""
+    arguments: tuple[str, ...] = ()
+    full: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        """The entry of `numeric.inputs`; an error that is not finite is null, and the reason says so."""
+        out: dict[str, Any] = {
+            "name": self.name,
+            "sizes": dict(self.sizes),
+            "full_shape": self.full,
+            "status": self.status,
+            "rel_l2": self.rel_l2 if self.rel_l2 is not None and math.isfinite(self.rel_l2) else None,
+            "tolerance": self.tolerance,
+        }
+        if self.arguments:
+            out["arguments"] = list(self.arguments)
+        if self.reason:
+            out["reason"] = self.reason
+        return out
+
+
+@dataclass(frozen=True)
+class GateReport:
+    """All inputs of one kernel, and what the run at the full shape counted."""
+
+    outcomes: tuple[Outcome, ...]
+    run: RunResult | None
+    """Of the first input at the full shape."""
+
+    @property
+    def passed(self) -> bool:
+        """No input failed, and some at the full shape could be judged."""
+        return not self.failures and any(o.status == "passed" and o.full for o in self.outcomes)
+
+    @property
+    def failures(self) -> list[Outcome]:
+        """The inputs that speak against the kernel."""
+        return [
+            o
+            for o in self.outcomes
+            if o.status == "failed" or (o.status == "out of range" and o.name.startswith("normal"))
+        ]
+
+    @property
+    def worst(self) -> Outcome | None:
+        """The input on which the error is largest, compared with its tolerance."""
+        judged = [o for o in self.outcomes if o.rel_l2 is not None and o.tolerance is not None]
+        return max(judged, key=lambda o: _ratio(o.rel_l2 or 0.0, o.tolerance or 0.0), default=None)
+
+    def count(self, status: Status) -> int:
+        """How many inputs went so."""
+        return sum(o.status == status for o in self.outcomes)
+
+    def to_json(self) -> dict[str, Any]:
+        """`numeric` of the result."""
+        worst = self.worst
+        error = worst.rel_l2 if worst is not None else None
+        return {
+            "passed": self.passed,
+            "rel_l2": error if error is not None and math.isfinite(error) else None,
+            "tolerance": worst.tolerance if worst is not None else None,
+            "inputs": [o.to_json() for o in self.outcomes],
+        }
+
+    def summary(self) -> str:
+        """One line."""
+        counts = [f"{self.count(s)} {s}" for s in ("passed", "failed", "skipped", "out of range") if self.count(s)]
+        text = f"{', '.join(counts)} of {len(self.outcomes)} inputs"
+        worst = self.worst
+        if worst is None or worst.rel_l2 is None or worst.tolerance is None:
+            return text
+        return f"relative L2 {worst.rel_l2:.2e}, tolerance {worst.tolerance:.2e} ({worst.name}); {text}"
+
+
+class GateFailed(AxonError):
+    """The kernel's numbers are not good enough."""
+
+    def __init__(self, report: GateReport):
+        lines = [f"  {o.name} ({sizes_text(o.sizes)}): {o.reason}" for o in report.failures]
+        super().__init__("\n".join(["the numeric check failed", *(lines or ["  no input could be judged"])]))
+        self.exit_code = type(self).exit_code
+        self.report = report
+
+
+@dataclass(frozen=True)
+class Program:
+    """The reference, and the kernel that claims to compute it."""
+
+    reference: FuncOp
+    kernel: Path
+    function: str
+    device: str
+
+
+def check_numerics(
+    program: Program,
+    runner: Runner,
+    *,
+    full: Mapping[str, int],
+    proxy: Mapping[str, int],
+    seed: int = 0,
+    seeds: int = SEEDS,
+    progress: Callable[[str], None] | None = None,
+) -> GateReport:
+    """Run the gate: every input at the proxy sizes, and one at the full sizes when those are larger."""
+    outcomes: list[Outcome] = []
+    counted: RunResult | None = None
+    same = dict(full) == dict(proxy)
+    for candidates in _inputs(program.reference, full, proxy, seed, seeds):
+        outcome, run = _judge(program, runner, candidates, full, progress)
+        outcomes.append(outcome)
+        if outcome.full and counted is None:
+            counted = run
+    assert same or any(o.full for o in outcomes)
+    return GateReport(tuple(outcomes), counted)
+
+
+def _inputs(
+    func: FuncOp, full: Mapping[str, int], proxy: Mapping[str, int], seed: int, seeds: int
+) -> Iterator[Iterable[InputSet]]:
+    """For each input of the gate: its forms, of which the first is taken on which the program is finite."""
+
+    def either(sizes: Mapping[str, int], number: int) -> Iterator[InputSet]:
+        made = normal(func, sizes, number)
+        yield made
+        yield magnitudes(made)
+
+    for number in range(seed, seed + seeds):
+        yield either(proxy, number)
+    for kind in adversarial_kinds(func):
+        yield _named(kind, adversarial(func, kind, proxy, seed), proxy)
+    if dict(full) != dict(proxy):
+        yield either(full, seed)
+
+
+def _named(kind: str, found: Iterator[InputSet], sizes: Mapping[str, int]) -> Iterator[InputSet]:
+    """The inputs of a kind, or one without arrays when there are none."""
+    first = next(found, None)
+    if first is None:
+        yield InputSet(kind, (), sizes)
+        return
+    yield first
+    yield from found
+
+
+def _judge(
+    program: Program,
+    runner: Runner,
+    candidates: Iterable[InputSet],
+    full: Mapping[str, int],
+    progress: Callable[[str], None] | None,
+) -> tuple[Outcome, RunResult | None]:
+    skipped: Outcome | None = None
+    for inputs in candidates:
+        at_full = dict(inputs.sizes) == dict(full)
+        if progress is not None:
+            progress(inputs.name + (" (full shape)" if at_full else ""))
+        common = {"name": inputs.name, "sizes": inputs.sizes, "arguments": inputs.arguments, "full": at_full}
+        if not inputs.arrays:
+            skipped = Outcome(**common, status="skipped", reason="no argument of the program can be made so")
+            continue
+        yardstick = Yardstick.of(program.reference, inputs.arrays)
+        if yardstick.undefined:
+            skipped = skipped or Outcome(**common, status="skipped", reason=yardstick.undefined)
+            continue
+        try:
+            run = runner.run(program.kernel, program.function, _for_kernel(inputs.arrays), program.device)
+        except HardwareViolation as violation:
+            if violation.rule != "function-range":
+                raise
+            return Outcome(**common, status="out of range", reason=violation.message), None
+        error, tolerance, reason = yardstick.judge(run.outputs)
+        status: Status = "failed" if reason else "passed"
+        return Outcome(**common, status=status, rel_l2=error, tolerance=tolerance, reason=reason), run
+    assert skipped is not None
+    return skipped, None
+
+
+def _for_kernel(arrays: Sequence[Array]) -> list[Array]:
+    """The arrays as kernels take them: a run-time scalar is a (1, 1) tensor."""
+    return [a.reshape(1, 1) if a.ndim == 0 else a for a in arrays]
+
+
+@dataclass(frozen=True)
+class Yardstick:
+    """What the outputs should be on one input, and how far off each may be."""
+
+    references: tuple[Array, ...]
+    tolerances: tuple[float, ...]
+    undefined: str = ""
+    """Why the input cannot be judged."""
+
+    @staticmethod
+    def of(func: FuncOp, arrays: Sequence[Array]) -> Yardstick:
+        """Evaluate the program in float64, and in its own types."""
+        dtypes = result_types(func)
+        with np.errstate(all="ignore"):
+            references = [np.asarray(r) for r in evaluate_function(func, arrays, Float64())]
+            if not all(_finite(r) for r in references):
+                return Yardstick((), (), "the program is not finite in float64")
+            inside = evaluate_function(func, arrays, Float32())
+            own = _LazyOwn(func, arrays)
+            tolerances: list[float] = []
+            for n, (dtype, reference) in enumerate(zip(dtypes, references, strict=True)):
+                if dtype not in UNIT_ROUNDOFF:
+                    tolerances.append(0.0)
+                    continue
+                # The program's own evaluation is dear at large shapes: only where it matters.
+                candidate = own.output(n) if dtype == "f32" else inside[n].astype(NUMPY_DTYPES[dtype])
+                if not _finite(candidate):
+                    return Yardstick((), (), f"the program is not finite when evaluated in {dtype}")
+                error = relative_l2(candidate, reference)
+                tolerance = max(F32_TOLERANCE, error) if dtype == "f32" else FACTOR * error
+                if reference.size < FEW:
+                    rounded = own.output(n)
+                    if not _finite(rounded):
+                        return Yardstick((), (), f"the program is not finite when each operation rounds to {dtype}")
+                    tolerance = max(tolerance, FACTOR * UNIT_ROUNDOFF[dtype], relative_l2(rounded, reference))
+                tolerances.append(tolerance)
+        return Yardstick(tuple(references), tuple(tolerances))
+
+    def judge(self, outputs: Sequence[Array]) -> tuple[float, float, str]:
+        """The error and tolerance of the worst output, and what is wrong with it (nothing: '')."""
+        worst: tuple[float, float, str] | None = None
+        if len(outputs) != len(self.references):
+            return math.inf, 0.0, f"the kernel returns {len(outputs)} outputs, the program {len(self.references)}"
+        for n, (output, reference, tolerance) in enumerate(zip(outputs, self.references, self.tolerances, strict=True)):
+            if output.size != reference.size:
+                return math.inf, tolerance, f"output {n} is {list(output.shape)}, not {list(reference.shape)}"
+            error = relative_l2(output.reshape(reference.shape), reference)
+            reason = ""
+            if not error <= tolerance:
+                said = f"relative L2 {error:.3e}" if math.isfinite(error) else "not finite"
+                reason = f"output {n}: {said}, tolerance {tolerance:.3e}"
+            if worst is None or _ratio(error, tolerance) > _ratio(worst[0], worst[1]):
+                worst = error, tolerance, reason
+        assert worst is not None
+        return worst
+
+
+class _LazyOwn:
+    """The program with each operation rounded to its type, evaluated when asked for."""
+
+    def __init__(self, func: FuncOp, arrays: Sequence[Array]):
+        self._func = func
+        self._arrays = arrays
+        self._outputs: list[Array] | None = None
+
+    def output(self, number: int) -> Array:
+        """One output."""
+        if self._outputs is None:
+            self._outputs = evaluate_function(self._func, self._arrays, Float32(), typed=True)
+        return self._outputs[number]
+
+
+def result_types(func: FuncOp) -> list[str]:
+    """The element types of a function's results."""
+    types = func.function_type.outputs.data
+    return [dtype_name(x.element_type if isinstance(x, TensorType) else x) for x in types]
+
+
+def relative_l2(value: Array, reference: Array) -> float:
+    """The relative L2 distance; infinite when the value is not finite, or differs from a reference of zeros."""
+    if not _finite(value):
+        return math.inf
+    wide = np.asarray(reference, np.float64)
+    distance = float(np.linalg.norm((np.asarray(value).astype(np.float64) - wide).reshape(-1)))
+    norm = float(np.linalg.norm(wide.reshape(-1)))
+    if norm == 0.0:
+        return 0.0 if distance == 0.0 else math.inf
+    return distance / norm
+
+
+def _finite(array: Array) -> bool:
+    return bool(np.isfinite(np.asarray(array).astype(np.float64)).all())
+
+
+def _ratio(error: float, tolerance: float) -> float:
+    if error <= 0:
+        return 0.0
+    return error / tolerance if tolerance > 0 else math.inf
