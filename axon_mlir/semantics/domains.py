@@ -196,7 +196,7 @@ class Field(Domain):
                 return self.hashed(function, args)
 
     def _power(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-        if y.size != 1:
+        if y.size == 0 or np.any(y != y.reshape(-1)[0]):
             return self.hashed("power", [x, y])
         exponent = int(y.reshape(-1)[0])
         for twice in range(-16, 17):

@@ -53,6 +53,9 @@ from axon_mlir.semantics.index import size as size_index
 from axon_mlir.semantics.interpret import Interpretable, Interpreter
 from axon_mlir.semantics.meaning import MeaningError, OpMeaning, parse_op
 
+SIZE_PREFIX = "size_"
+"""How the meaning of a leaf spells a size of the program, so that it cannot be taken for a tile axis or an operand."""
+
 LEVELS = ("strip", "block", "tile")
 """strip: one pass over HBM; block: resident on chip; tile: one instruction."""
 
@@ -839,8 +842,8 @@ class LeafOp(IRDLOperation, Denotable, Interpretable):
     %r = tile.leaf "op leaf(a[P, F], b[P, 1]) -> c[P, F] { c[p, f] = mul(a[p, f], b[p, 0]) }" (%a, %b) : (..) -> tile
     %s = tile.leaf "..." (%a, %b) sum into %acc : (..) -> tile
     ```
-    With a destination the result is the destination combined with the meaning's value by the monoid. Attributes of
-    the meaning of kind `index` are program sizes of the same name.
+    With a destination the result is the destination combined with the meaning's value by the monoid. An attribute
+    `size_K` of the meaning is the program's size K.
     """
 
     name = "tile.leaf"
@@ -878,7 +881,7 @@ class LeafOp(IRDLOperation, Denotable, Interpretable):
         return parse_op(self.text.data)
 
     def attributes_of_meaning(self) -> Mapping[str, Any]:
-        return {name: size_index(name) for name, _ in self.leaf_meaning.attributes}
+        return {name: size_index(name.removeprefix(SIZE_PREFIX)) for name, _ in self.leaf_meaning.attributes}
 
     def verify_(self) -> None:
         try:

@@ -16,6 +16,7 @@ from xdsl.passes import ModulePass
 
 from axon_mlir.errors import AxonError
 from axon_mlir.semantics.denotation import place
+from axon_mlir.semantics.index import Size, Var, evaluate
 from axon_mlir.targets import Device
 from axon_mlir.transforms.tiling.capacity import default_steps, device_of, fits, limit_of, values_of
 from axon_mlir.transforms.tiling.nest import LoopKey, Nest, collect, emit
@@ -70,11 +71,23 @@ def chosen_steps(nest: Nest, values: dict[str, int], device: Device, given: dict
     """A number for every parameter."""
     free = LARGEST_FREE
     while free > SMALLEST_FREE:
-        steps = {**default_steps(nest, device, free), **given}
+        steps = {**clipped(default_steps(nest, device, free), nest, values), **given}
         if fits(nest, steps, values, device):
             return steps
         free //= 2
-    return {**default_steps(nest, device, free), **given}
+    return {**clipped(default_steps(nest, device, free), nest, values), **given}
+
+
+def clipped(steps: dict[str, int], nest: Nest, values: dict[str, int]) -> dict[str, int]:
+    """Free steps no longer than the dimension, rounded up to a power of two."""
+    env: dict[Size | Var, int] = {Size(k): v for k, v in values.items()}
+    out = dict(steps)
+    for parameter, step in steps.items():
+        dim = parameter.removesuffix("_free")
+        size = nest.sizes.get(dim)
+        if dim != parameter and size is not None and size.symbols() <= set(env):
+            out[parameter] = min(step, max(SMALLEST_FREE, 1 << (int(evaluate(size, env)) - 1).bit_length()))
+    return out
 
 
 def instantiated(nest: Nest, steps: dict[str, int]) -> Nest:

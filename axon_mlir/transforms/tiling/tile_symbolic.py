@@ -27,11 +27,13 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 from xdsl.passes import ModulePass
 
+from axon_mlir.dialects.tile import SIZE_PREFIX
 from axon_mlir.errors import UnsupportedError
 from axon_mlir.semantics import terms as t
 from axon_mlir.semantics.denotation import place
 from axon_mlir.semantics.functions import MONOIDS
 from axon_mlir.semantics.index import Index, Size, Var, of_var
+from axon_mlir.semantics.index import size as size_index
 from axon_mlir.semantics.shapes import tensor_type
 from axon_mlir.transforms.tiling.nest import Leaf, LoopKey, Nest, emit
 from axon_mlir.transforms.tiling.program import Computation, Program, Tensor, analyse, folds_of, reads_of
@@ -65,6 +67,8 @@ class _Builder:
         self.tensors: dict[str, Tensor] = {x.name: x for x in program.inputs}
         for c in program.computations:
             self.tensors[c.result.name] = c.result
+        self.columns: dict[str, str] = {}
+        """Tensors made as one element per partition -> the dimension on partitions."""
         self.count = 0
 
     def value(self) -> str:
@@ -132,6 +136,8 @@ class _Builder:
 
     def store(self, c: Computation, value: str, part: str | None, free: str | None, path: tuple[LoopKey, ...]) -> None:
         axes = tuple(None if d is None else 0 if d == part else 1 for d in c.dims)
+        if part is not None and free is None:
+            self.columns[c.result.name] = part
         self.leaves.append(
             Leaf("store", c.result.name, (part or "", free or ""), path, (value,), tensor=c.result.name, axes=axes)
         )
@@ -142,6 +148,8 @@ class _Builder:
             part, free = named[0], named[1]
         elif len(c.dims) == 2 and c.dims[0] is not None:
             part, free = c.dims[0], None
+        elif named and any(self.columns.get(r.tensor) == named[0] for r in reads_of(c.body)):
+            part, free = named[0], None
         else:
             part, free = None, named[0] if named else None
         path = tuple(self.loop(d, r) for d, r in ((part, PART), (free, FREE)) if d is not None)
@@ -269,8 +277,7 @@ def leaf_text(
         operands[r] = t.Read(name, (of_var(Var("p")), second))
     renamed = t.substitute(body, {}, lambda r: operands[r])
     renamed = t.substitute(renamed, rename)
-    sizes = sorted({s.name for s in t.free_symbols(renamed) if isinstance(s, Size)})
-    attributes = f" <{', '.join(f'{s}: index' for s in sizes)}>" if sizes else ""
+    renamed, attributes = spelled_sizes(renamed)
     if fold is not None:
         assert fold in MONOIDS
         return (
@@ -278,6 +285,14 @@ def leaf_text(
             f"{{ c[p, 0] = {fold}(q < F: {t.text(renamed)}) }}"
         )
     return f"op leaf({', '.join(signature)}){attributes} -> c[P, F] {{ c[p, f] = {t.text(renamed)} }}"
+
+
+def spelled_sizes(body: t.Term) -> tuple[t.Term, str]:
+    """A term with the program's sizes spelled as attributes of a leaf's meaning, and the attribute list."""
+    sizes = sorted({s.name for s in t.free_symbols(body) if isinstance(s, Size)})
+    spelled: dict[Size | Var, Index] = {Size(s): size_index(SIZE_PREFIX + s) for s in sizes}
+    attributes = f" <{', '.join(f'{SIZE_PREFIX}{s}: index' for s in sizes)}>" if sizes else ""
+    return t.substitute(body, spelled), attributes
 
 
 def tiled(program: Program) -> Nest:

@@ -1,0 +1,707 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""`isa-select`: cover the leaves of a tile program with instructions of the device.
+
+Leaves of one block whose value has a single reader are composed first; the resulting term is covered by the fewest
+instructions whose meanings, as tree patterns, match it (dynamic programming over subterms). A function that no
+instruction offers is rewritten by its definition in the table of scalar functions. Operands in the wrong place or
+type are copied by whichever instruction copies. Loads and stores become a view or placement of an HBM region and the
+instruction that moves a tile between HBM and SBUF. The pass is generic over the description.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.passes import ModulePass
+
+from axon_mlir.dialects.tile import (
+    EmptyOp,
+    ExtractOp,
+    ForOp,
+    IndexOp,
+    InsertOp,
+    LeafOp,
+    LoadOp,
+    NeutralOp,
+    StoreOp,
+    TileType,
+    tile_type,
+)
+from axon_mlir.dialects.trn_isa import DTYPES, device_of, instruction, size_values, upper_number
+from axon_mlir.errors import UnsupportedError
+from axon_mlir.semantics import terms as t
+from axon_mlir.semantics.denotation import place
+from axon_mlir.semantics.functions import MONOIDS
+from axon_mlir.semantics.index import Index, Size, Var, const, of_var
+from axon_mlir.semantics.index import size as size_index
+from axon_mlir.semantics.normal import definition_of
+from axon_mlir.targets import Device, Facts, OperandRule, TileFact
+from axon_mlir.transforms.tiling.tile_symbolic import spelled_sizes
+from axon_mlir.transforms.isa.patterns import (
+    F,
+    Match,
+    P,
+    Pattern,
+    immediate_text,
+    is_constant,
+    match,
+    pattern_table,
+    unit_free,
+)
+
+ELEMENT_TYPES = {nki: own for own, nki in DTYPES.items()}
+
+
+@dataclass(frozen=True)
+class IsaSelect(ModulePass):
+    """Select instructions for tile functions."""
+
+    name = "isa-select"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for func in [f for f in op.body.block.ops if isinstance(f, FuncOp) and not f.is_declaration]:
+            _Selector(device_of(op), func).block(func.body.block)
+
+
+@dataclass(frozen=True)
+class _Tile:
+    """A tile value as terms read it."""
+
+    value: SSAValue
+    type_: TileType
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """How a term is produced: an existing value, or an instruction over plans."""
+
+    cost: float
+    value: SSAValue | None = None
+    match: Match | None = None
+    operands: tuple[tuple[str, _Plan], ...] = ()
+    copies: tuple[tuple[str, tuple[str, str]], ...] = ()
+    """Operands that are copied first: (name, (space, element type))."""
+
+
+@dataclass
+class _Site:
+    """Where a plan is emitted: the operation it replaces, the values its term reads, the result's type."""
+
+    op: Operation
+    reads: dict[str, SSAValue]
+    result: TileType
+    wide: bool
+    fold_bound: Index | None
+    emitted: dict[int, SSAValue] = field(default_factory=dict[int, SSAValue])
+
+
+class _Selector:
+    def __init__(self, device: Device, func: FuncOp):
+        self.device = device
+        self.func = func
+        self.values = size_values(func)
+        self.patterns = pattern_table(device)
+        self.extents: dict[SSAValue, tuple[SSAValue, SSAValue]] = {}
+
+    # -- the walk ------------------------------------------------------------------------------------------------
+
+    def block(self, block: Block) -> None:
+        self.compose(block)
+        for op in list(block.ops):
+            match op:
+                case ForOp():
+                    for init, arg in zip(op.inits, op.carried, strict=True):
+                        if init in self.extents:
+                            self.extents[arg] = self.extents[init]
+                    self.block(op.body.block)
+                    for init, result in zip(op.inits, op.results_, strict=True):
+                        if init in self.extents:
+                            self.extents[result] = self.extents[init]
+                case LoadOp():
+                    self.load(op)
+                case StoreOp():
+                    self.store(op)
+                case LeafOp():
+                    self.leaf(op)
+                case NeutralOp():
+                    self.neutral(op)
+                case EmptyOp() if isinstance(op.result.type, TileType):
+                    self.extents[op.result] = (op.sizes[0], op.sizes[1])
+                case ExtractOp():
+                    self.extents[op.result] = (op.sizes[0], op.sizes[1])
+                case InsertOp():
+                    if op.into in self.extents:
+                        self.extents[op.result] = self.extents[op.into]
+                case _:
+                    pass
+
+    def compose(self, block: Block) -> None:
+        """Substitute elementwise leaves with a single reader in the same block into their reader."""
+        op = block.first_op
+        while op is not None:
+            # What comes next may be the reader that was replaced: restart behind the operation before.
+            before = op.prev_op
+            if self.compose_one(op, block):
+                op = before.next_op if before is not None else block.first_op
+            else:
+                op = op.next_op
+
+    def compose_one(self, op: Operation, block: Block) -> bool:
+        """Substitute one leaf into its reader; whether that was possible."""
+        if not isinstance(op, LeafOp) or op.outs is not None:
+            return False
+        uses = list(op.result.uses)
+        if len(uses) != 1:
+            return False
+        reader = uses[0].operation
+        if not isinstance(reader, LeafOp) or reader.parent is not block or uses[0].index >= len(reader.ins):
+            return False
+        composed = _composed(op, reader, uses[0].index)
+        if composed is None:
+            return False
+        block.insert_op_before(composed, reader)
+        composed.result.name_hint = reader.result.name_hint
+        reader.result.replace_all_uses_with(composed.result)
+        reader.detach()
+        reader.erase()
+        op.detach()
+        op.erase()
+        return True
+
+    # -- moves ---------------------------------------------------------------------------------------------------
+
+    def view(self, type_: TileType, space: str) -> TileType:
+        return tile_type(type_.upper, type_.dtype, space)
+
+    def load(self, op: LoadOp) -> None:
+        type_ = op.result.type
+        source = op.source.type
+        assert isinstance(type_, TileType) and isinstance(source, TensorType)
+        if type_.space.data == "hbm":
+            return
+        self.extents[op.result] = (op.sizes[0], op.sizes[1])
+        seen = TileType(type_.bounds, source.element_type, self.view(type_, "hbm").space)
+        view = LoadOp(op.source, list(op.offsets), list(op.sizes), op.axes, seen, op.dims)
+        self.before(op, view)
+        moved = self.copy(view.result, (op.sizes[0], op.sizes[1]), type_.space.data, type_.dtype, op)
+        self.replace(op, moved)
+
+    def store(self, op: StoreOp) -> None:
+        value = op.value.type
+        into = op.into.type
+        assert isinstance(value, TileType) and isinstance(into, TensorType)
+        if value.space.data == "hbm":
+            return
+        source = op.value
+        element = tile_type(value.upper, value.dtype, "hbm")
+        wanted = TileType(element.bounds, into.element_type, element.space)
+        placed = self.copy(source, self.extents[source], "hbm", wanted.dtype, op)
+        new = StoreOp(placed, op.into, list(op.offsets), op.axes)
+        self.before(op, new)
+        self.replace(op, new.result)
+
+    def neutral(self, op: NeutralOp) -> None:
+        type_ = op.result.type
+        assert isinstance(type_, TileType)
+        self.extents[op.result] = (op.sizes[0], op.sizes[1])
+        if type_.space.data == "psum":
+            return
+        neutral = t.number(MONOIDS[op.monoid.data].neutral)
+        site = _Site(op, {}, type_, True, None)
+        self.replace(op, self.produce(neutral, site, (op.sizes[0], op.sizes[1])))
+
+    def copy(
+        self, value: SSAValue, extents: tuple[SSAValue, SSAValue], space: str, dtype: str, at: Operation
+    ) -> SSAValue:
+        """A value in another space or type, by the first instructions that copy (through SBUF where none reaches)."""
+        source = value.type
+        assert isinstance(source, TileType)
+        result = tile_type(source.upper, dtype, space)
+        made = self.try_copy(value, result, extents, at)
+        if made is None and space == "hbm" and source.space.data != "sbuf":
+            between = self.try_copy(value, tile_type(source.upper, dtype, "sbuf"), extents, at)
+            made = self.try_copy(between, result, extents, at) if between is not None else None
+        if made is None:
+            raise UnsupportedError(
+                f"no instruction of {self.device.name} copies {source} to {result}", where=place(at)
+            )
+        return made
+
+    def try_copy(
+        self, value: SSAValue, result: TileType, extents: tuple[SSAValue, SSAValue], at: Operation
+    ) -> SSAValue | None:
+        source = value.type
+        assert isinstance(source, TileType)
+        for pattern in self.movers(result, source):
+            tiles = [o for o in pattern.form.operands if o.kind == "tile"]
+            if len(tiles) != 1 or pattern.form.free_sizes or len(pattern.form.results) != 1:
+                continue
+            if not _reads_straight(pattern):
+                continue
+            facts = self.facts(pattern, {tiles[0].name: source}, [result])
+            if pattern.form.check(facts, exact=False) or not pattern.form.engines_for(facts):
+                continue
+            new = instruction(
+                pattern.instruction.name,
+                pattern.form.name,
+                [value],
+                [result],
+                functions=dict(pattern.functions),
+                engines=pattern.form.engines_for(facts),
+            )
+            self.before(at, new)
+            self.extents[new.results[0]] = extents
+            return new.results[0]
+        return None
+
+    def movers(self, result: TileType, source: TileType) -> list[Pattern]:
+        """Patterns that copy: on chip an engine comes before a DMA queue, which has no clock of its own."""
+        on_chip = "hbm" not in (result.space.data, source.space.data)
+
+        def queued(pattern: Pattern) -> bool:
+            return all(self.device.engines[e].clock_ghz is None for e in pattern.form.engines)
+
+        return sorted(self.patterns.bare, key=lambda p: queued(p) if on_chip else 0)
+
+    def before(self, op: Operation, new: Operation) -> None:
+        block = op.parent
+        assert block is not None
+        block.insert_op_before(new, op)
+
+    def replace(self, op: Operation, value: SSAValue) -> None:
+        old = op.results[0]
+        value.name_hint = old.name_hint or value.name_hint
+        if old in self.extents:
+            self.extents[value] = self.extents[old]
+        old.replace_all_uses_with(value)
+        op.detach()
+        op.erase()
+
+    # -- leaves --------------------------------------------------------------------------------------------------
+
+    def leaf(self, op: LeafOp) -> None:
+        names = {f"v{n}": v for n, v in enumerate(op.ins)}
+        term, shape = _leaf_term(op)
+        term = unit_free(term) or term
+        type_ = op.result.type
+        assert isinstance(type_, TileType)
+        if op.outs is not None and op.accumulate is not None:
+            names["acc"] = op.outs
+            acc = t.Read("acc", (of_var(P), of_var(F) if shape[1] != 1 else const(0)))
+            term = t.Apply(MONOIDS[op.accumulate.data].function, (acc, term))
+        wide = type_.upper[1] != 1
+        if not wide:
+            term = t.substitute(term, {F: const(0)})
+        site = _Site(op, names, type_, wide, self.fold_bound(op))
+        extents = self.result_extents(op)
+        self.extents[op.result] = extents
+        self.replace(op, self.produce(term, site, extents))
+
+    def fold_bound(self, op: LeafOp) -> Index | None:
+        """The upper bound of the free axis of the widest operand: that of values inside a fold."""
+        bounds = [v.type.upper[1] for v in op.ins if isinstance(v.type, TileType)]
+        wide = [b for b in bounds if b != 1]
+        return wide[0] if wide else None
+
+    def result_extents(self, op: LeafOp) -> tuple[SSAValue, SSAValue]:
+        """The extents of a leaf's result, from those of its operands by the meaning's shape rule."""
+        if op.outs is not None and op.outs in self.extents:
+            return self.extents[op.outs]
+        known: dict[str, SSAValue] = {}
+        shapes: list[tuple[Index, ...]] = []
+        for v in op.ins:
+            shape: list[Index] = []
+            for e in self.extents[v]:
+                number = _number(e)
+                if number is not None:
+                    shape.append(const(number))
+                    continue
+                name = f"extent{len(known)}"
+                name = next((k for k, w in known.items() if w is e), name)
+                known[name] = e
+                shape.append(size_index(name))
+            shapes.append(tuple(shape))
+        (result,) = op.leaf_meaning.infer(shapes, op.attributes_of_meaning())
+        out: list[SSAValue] = []
+        for d in result:
+            atom = d.atom
+            if isinstance(atom, Size) and atom.name in known:
+                out.append(known[atom.name])
+            else:
+                one = IndexOp(str(d))
+                self.before(op, one)
+                out.append(one.result)
+        return out[0], out[1]
+
+    def produce(self, term: t.Term, site: _Site, extents: tuple[SSAValue, SSAValue]) -> SSAValue:
+        """Emit the cheapest instructions for a term; the value of the term."""
+        planner = _Planner(self, site)
+        plan = planner.plan(term, site.wide, site.result, root=True)
+        if plan is None:
+            raise UnsupportedError(
+                f"no instructions of {self.device.name} compute {t.text(term)}",
+                where=place(site.op),
+                accepted=f"what {', '.join(self.device.instructions)} compute",
+            )
+        return self.emit(plan, site, site.result, extents, site.wide)
+
+    def facts(
+        self, pattern: Pattern, tiles: dict[str, TileType], results: Sequence[TileType], outs: TileType | None = None
+    ) -> Facts:
+        known: dict[str, TileFact] = {}
+
+        def fact(type_: TileType, axes: tuple[str, ...]) -> TileFact:
+            shape = tuple(
+                1 if a == "1" else (upper_number(b, self.values) or 1) for a, b in zip(axes, type_.upper, strict=True)
+            )
+            return TileFact(shape, type_.space.data, DTYPES[type_.dtype])
+
+        for o in pattern.form.operands:
+            if o.kind == "tile" and o.name in tiles and not o.outs:
+                known[o.name] = fact(tiles[o.name], o.axes)
+            elif o.outs and outs is not None:
+                known[o.name] = fact(outs, o.axes)
+        for r, type_ in zip(pattern.form.results, results, strict=True):
+            known[r.name] = fact(type_, r.axes)
+        return Facts(known, attributes=dict(pattern.functions))
+
+    def emit(
+        self, plan: _Plan, site: _Site, type_: TileType, extents: tuple[SSAValue, SSAValue], wide: bool
+    ) -> SSAValue:
+        if plan.value is not None:
+            return plan.value
+        if id(plan) in site.emitted:
+            return site.emitted[id(plan)]
+        found = plan.match
+        assert found is not None
+        form = found.pattern.form
+        operands: dict[str, SSAValue] = {}
+        copies = dict(plan.copies)
+        for name, sub in plan.operands:
+            operand_wide = found.wide[name]
+            sub_type = self.temporary(found, name, site, type_)
+            sub_extents = self.operand_extents(found, name, site, extents)
+            value = self.emit(sub, site, sub_type, sub_extents, operand_wide)
+            if name in copies:
+                space, dtype = copies[name]
+                value = self.copy(value, self.extents[value], space, dtype, site.op)
+            operands[name] = value
+        outs = next((operands.pop(o.name) for o in form.operands if o.outs), None)
+        results: list[TileType] = []
+        for n in range(len(form.results)):
+            results.append(type_ if n == found.pattern.result else self.byproduct(found, site))
+        types = {k: v.type for k, v in operands.items() if isinstance(v.type, TileType)}
+        facts = self.facts(found.pattern, types, results, outs.type if outs is not None and isinstance(outs.type, TileType) else None)
+        new = instruction(
+            found.pattern.instruction.name,
+            form.name,
+            [operands[o.name] for o in form.operands if o.kind == "tile" and not o.outs],
+            results,
+            functions=dict(found.pattern.functions),
+            immediates={k: immediate_text(v) for k, v in found.immediates.items()},
+            sizes=[extents[0 if s == form.results[0].axes[0] else 1] for s in form.free_sizes],
+            outs=outs,
+            engines=form.engines_for(facts),
+        )
+        self.before(site.op, new)
+        for n, r in enumerate(new.results):
+            self.extents[r] = extents if n == found.pattern.result else self.extents.get(
+                next(iter(operands.values())), extents
+            )
+        out = new.results[found.pattern.result]
+        site.emitted[id(plan)] = out
+        return out
+
+    def temporary(self, found: Match, name: str, site: _Site, type_: TileType) -> TileType:
+        """The type of an operand that is computed: fp32 in SBUF, as wide as it is read."""
+        inside_fold = isinstance(found.pattern.body, t.Fold)
+        free = const(1) if not found.wide[name] else (site.fold_bound or type_.upper[1]) if inside_fold else type_.upper[1]
+        return tile_type([type_.upper[0], free], "f32", "sbuf")
+
+    def operand_extents(
+        self, found: Match, name: str, site: _Site, extents: tuple[SSAValue, SSAValue]
+    ) -> tuple[SSAValue, SSAValue]:
+        if not found.wide[name]:
+            return extents[0], self.one(site)
+        if isinstance(found.pattern.body, t.Fold):
+            wide = next((v for v in site.reads.values() if isinstance(v.type, TileType) and v.type.upper[1] == site.fold_bound), None)
+            if wide is not None:
+                return extents[0], self.extents[wide][1]
+        return extents
+
+    def one(self, site: _Site) -> SSAValue:
+        op = IndexOp("1")
+        self.before(site.op, op)
+        return op.result
+
+    def byproduct(self, found: Match, site: _Site) -> TileType:
+        """A result that nobody reads (the elements beside a row sum)."""
+        name = next(o.name for o in found.pattern.form.operands if o.kind == "tile")
+        bound = (site.fold_bound or const(1)) if found.wide[name] else const(1)
+        return tile_type([site.result.upper[0], bound], "f32", "sbuf")
+
+
+def _number(v: SSAValue) -> int | None:
+    owner = v.owner
+    if isinstance(owner, IndexOp) and not owner.operands_:
+        text = owner.expression.data
+        return int(text) if text.isdigit() else None
+    return None
+
+
+def _reads_straight(pattern: Pattern) -> bool:
+    """Whether the pattern's term is its operand at the same index (a copy, not a transpose)."""
+    body = pattern.body
+    return isinstance(body, t.Read) and [i.atom for i in body.indices] == list(pattern.variables)
+
+
+def _leaf_term(op: LeafOp) -> tuple[t.Term, tuple[Index, ...]]:
+    """A leaf's term over (`p`, `f`), reading operand n as `v<n>`; and its symbolic shape."""
+    meaning = op.leaf_meaning
+    operands = [
+        t.tensor_input(f"v{n}", [const(1) if d == 1 else size_index(_size_name(access.items[k])) for k, d in enumerate(_axes(access.items))])
+        for n, access in enumerate(meaning.operands)
+    ]  # fmt: skip
+    (value,) = meaning.denote(operands, op.attributes_of_meaning())
+    return value.at([of_var(P), of_var(F)]), value.shape
+
+
+def _axes(items: Sequence[object]) -> list[int]:
+    return [1 if _size_name(i) == "1" else 0 for i in items]
+
+
+def _size_name(item: object) -> str:
+    children = getattr(item, "children", None)
+    return str(children[0]) if children else str(item)
+
+
+def _composed(inner: LeafOp, reader: LeafOp, operand: int) -> LeafOp | None:
+    """The reader with the inner leaf's term in place of one operand; None where the terms do not compose."""
+    inner_term, _ = _leaf_term(inner)
+    if isinstance(inner_term, t.Fold):
+        return None
+    outer_term, _ = _leaf_term(reader)
+    if isinstance(outer_term, t.Fold) and reader.result.type != inner.result.type and not isinstance(
+        outer_term.body, t.Read | t.Apply
+    ):
+        return None
+    if isinstance(outer_term, t.Fold) and any(
+        isinstance(v.type, TileType) and v.type.space.data == "psum" for v in [reader.result]
+    ):
+        # An operand of a contraction has to exist as a tile.
+        return None
+    # Operands: the reader's own, without the inner value, then the inner leaf's.
+    values: list[SSAValue] = []
+    signature: list[str] = []
+    inner_meaning, outer_meaning = inner.leaf_meaning, reader.leaf_meaning
+
+    def add(v: SSAValue, shape: str) -> str:
+        for n, (w, s) in enumerate(zip(values, signature, strict=True)):
+            if w is v and s == shape:
+                return f"x{n}"
+        values.append(v)
+        signature.append(shape)
+        return f"x{len(values) - 1}"
+
+    def shape_text(items: Sequence[object]) -> str:
+        return f"[{', '.join(map(_size_name, items))}]"
+
+    outer_names = {
+        f"v{n}": add(v, shape_text(outer_meaning.operands[n].items))
+        for n, v in enumerate(reader.ins)
+        if n != operand
+    }
+    column = shape_text(outer_meaning.operands[operand].items) == "[P, 1]"
+    inner_names = {
+        f"v{n}": add(v, "[P, 1]" if column else shape_text(inner_meaning.operands[n].items))
+        for n, v in enumerate(inner.ins)
+    }
+
+    def read(r: t.Read) -> t.Term:
+        if r.tensor == f"v{operand}":
+            first, second = r.indices
+            placed = t.substitute(inner_term, {P: first, F: second})
+            return t.substitute(placed, {}, lambda q: t.Read(inner_names[q.tensor], q.indices))
+        return t.Read(outer_names[r.tensor], r.indices)
+
+    folded = outer_term if isinstance(outer_term, t.Fold) else None
+    body = t.substitute(folded.body if folded else outer_term, {}, read)
+    if folded:
+        body = t.substitute(body, {folded.var: of_var(Var("q"))})
+    body, extra = spelled_sizes(body)
+    head = ", ".join(f"x{n}{s}" for n, s in enumerate(signature))
+    if folded:
+        text = f"op leaf({head}){extra} -> c[P, 1] {{ c[p, 0] = {folded.monoid}(q < F: {t.text(body)}) }}"
+    else:
+        text = f"op leaf({head}){extra} -> c[P, F] {{ c[p, f] = {t.text(body)} }}"
+    return LeafOp(
+        text,
+        values,
+        reader.result.type,
+        outs=reader.outs,
+        accumulate=reader.accumulate.data if reader.accumulate is not None else None,
+        dims=reader.dims,
+    )
+
+
+class _Planner:
+    """Cheapest cover of one leaf's term."""
+
+    def __init__(self, selector: _Selector, site: _Site):
+        self.selector = selector
+        self.site = site
+        self.memo: dict[tuple[t.Term, bool], _Plan | None] = {}
+
+    def plan(self, x: t.Term, wide: bool, result: TileType | None, root: bool = False) -> _Plan | None:
+        key = (x, wide)
+        if not root and key in self.memo:
+            return self.memo[key]
+        if not root:
+            self.memo[key] = None
+        best = self._plan(x, wide, result, root)
+        if not root:
+            self.memo[key] = best
+        return best
+
+    def existing(self, x: t.Term, wide: bool) -> _Plan | None:
+        """The term is a tile that exists, read at its own index."""
+        if not isinstance(x, t.Read) or x.tensor not in self.site.reads:
+            return None
+        first, second = x.indices
+        value = self.site.reads[x.tensor]
+        assert isinstance(value.type, TileType)
+        if first != of_var(P) and not (first == 0 and value.type.upper[0] == 1):
+            return None
+        if second == of_var(F) and wide:
+            return _Plan(0, value)
+        if second == 0 and not wide and value.type.upper[1] == 1:
+            return _Plan(0, value)
+        return None
+
+    def _plan(self, x: t.Term, wide: bool, result: TileType | None, root: bool) -> _Plan | None:
+        if not root:
+            found = self.existing(x, wide)
+            if found is not None:
+                return found
+        best: _Plan | None = None
+        patterns = (*self.selector.patterns.of(x), *self.selector.patterns.bare)
+        for pattern in patterns:
+            candidate = self.use(pattern, x, wide, result, root)
+            if candidate is not None and (best is None or candidate.cost < best.cost):
+                best = candidate
+        if isinstance(x, t.Apply):
+            expanded = unit_free(definition_of(x.function, x.args))
+            if expanded is not None and (best is None or best.cost > 1):
+                other = self._plan(expanded, wide, result, root)
+                if other is not None and (best is None or other.cost < best.cost):
+                    best = other
+        return best
+
+    def use(self, pattern: Pattern, x: t.Term, wide: bool, result: TileType | None, root: bool) -> _Plan | None:
+        bare = isinstance(pattern.body, t.Read)
+        if bare and not is_constant(x) and not (root and isinstance(x, t.Read)):
+            return None
+        if bare and not is_constant(x) and not _reads_straight(pattern):
+            return None
+        index: dict[Var, Index] = {}
+        for v, d, own in zip(pattern.variables, pattern.shape, (P, F), strict=True):
+            if d == 1:
+                if own == F and wide:
+                    return None
+                continue
+            index[v] = of_var(own) if own == P or wide else const(0)
+        found = match(pattern, x, index)
+        if found is None:
+            return None
+        operands: list[tuple[str, _Plan]] = []
+        types: dict[str, TileType] = {}
+        outs: TileType | None = None
+        for o in pattern.form.operands:
+            if o.kind != "tile":
+                continue
+            if o.name not in found.tiles:
+                return None
+            term = found.tiles[o.name]
+            sub = self.plan(term, found.wide[o.name], None)
+            if sub is None:
+                return None
+            operands.append((o.name, sub))
+            type_ = self.type_of(found, o.name, sub, result)
+            if o.outs:
+                if sub.value is None:
+                    return None
+                outs = type_
+            else:
+                types[o.name] = type_
+        results = [
+            (result if n == pattern.result and result is not None else self.default(found, n, result))
+            for n in range(len(pattern.form.results))
+        ]
+        return self.legal(pattern, found, operands, types, results, outs)
+
+    def type_of(self, found: Match, name: str, sub: _Plan, result: TileType | None) -> TileType:
+        if sub.value is not None:
+            assert isinstance(sub.value.type, TileType)
+            return sub.value.type
+        return self.selector.temporary(found, name, self.site, result or self.site.result)
+
+    def default(self, found: Match, n: int, result: TileType | None) -> TileType:
+        like = result or self.site.result
+        if n == found.pattern.result:
+            axes = found.pattern.form.results[n].axes
+            return tile_type([like.upper[0], const(1) if axes[-1] == "1" else like.upper[1]], "f32", "sbuf")
+        return self.selector.byproduct(found, self.site)
+
+    def legal(
+        self,
+        pattern: Pattern,
+        found: Match,
+        operands: list[tuple[str, _Plan]],
+        types: dict[str, TileType],
+        results: list[TileType],
+        outs: TileType | None,
+    ) -> _Plan | None:
+        """The plan with whatever copies its operands need; None where the form cannot be used."""
+        copies: dict[str, tuple[str, str]] = {}
+        for o in pattern.form.operands:
+            if o.kind != "tile" or o.outs:
+                continue
+            wanted = _wanted(o, types[o.name])
+            if wanted is not None:
+                copies[o.name] = wanted
+                types = {**types, o.name: tile_type(types[o.name].upper, wanted[1], wanted[0])}
+        if not self.accepted(pattern, types, results, outs):
+            # Two operands in PSUM, say: try with the PSUM operands copied to SBUF one by one.
+            for name, type_ in list(types.items()):
+                if type_.space.data == "psum" and name not in copies:
+                    moved = {**types, name: tile_type(type_.upper, type_.dtype, "sbuf")}
+                    if self.accepted(pattern, moved, results, outs):
+                        copies[name] = ("sbuf", type_.dtype)
+                        types = moved
+                        break
+            else:
+                return None
+        cost = 1 + sum(p.cost for _, p in operands) + len(copies)
+        # Among equals prefer what the description lists first; a slow engine alone costs a little more.
+        cost += 0.001 * len(pattern.form.results)
+        return _Plan(cost, None, found, tuple(operands), tuple(copies.items()))
+
+    def accepted(self, pattern: Pattern, types: dict[str, TileType], results: list[TileType], outs: TileType | None) -> bool:
+        facts = self.selector.facts(pattern, types, results, outs)
+        return not pattern.form.check(facts, exact=False) and bool(pattern.form.engines_for(facts))
+
+
+def _wanted(rule: OperandRule, type_: TileType) -> tuple[str, str] | None:
+    """Where and in which type an operand must be copied first; None when it fits as it is."""
+    space_fits = type_.space.data in rule.spaces
+    dtype_fits = DTYPES[type_.dtype] in rule.dtypes
+    if space_fits and dtype_fits:
+        return None
+    space = type_.space.data if space_fits and type_.space.data != "psum" else rule.spaces[0]
+    dtype = type_.dtype if dtype_fits else next(ELEMENT_TYPES[d] for d in rule.dtypes if d in ELEMENT_TYPES)
+    return space, dtype
