@@ -42,9 +42,11 @@ def limit_of(constraint: str, device: Device) -> int:
 
 
 def default_steps(nest: Nest, device: Device, free: int) -> dict[str, int]:
-    """A step for every parameter: the device's limit, free axes at most `free`."""
+    """A step for every parameter: the device's limit; free axes at most `free`, moving ones one PSUM bank of fp32."""
+    bank = device.limits["psum_bank_bytes"] // NUMPY_DTYPES["f32"].itemsize
+    largest = {"free": free, "moving": bank}
     return {
-        p: min(limit_of(c, device), free) if p.endswith("_free") else limit_of(c, device)
+        p: min(limit_of(c, device), largest.get(p.rpartition("_")[2], limit_of(c, device)))
         for p, c in nest.parameters.items()
     }
 
