@@ -1,0 +1,374 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""From a program in tensor_hl to a kernel: every stage in order, each one proved or checked before the next.
+
+A stage that is refuted or unknown raises `StageFailed`; there is no kernel then. A program with choices is compiled
+once for each of its structures, each with a folder and kernel of its own; the first that passes with the fewest
+instructions is chosen.
+"""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+from xdsl.dialects.builtin import DictionaryAttr, ModuleOp, StringAttr
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute
+from xdsl.printer import Printer
+from xdsl.utils.exceptions import PassFailedException
+
+from axon_mlir.autotune.exact_check import check_kernel
+from axon_mlir.autotune.gate import GateFailed, GateReport, Program, check_numerics
+from axon_mlir.autotune.inputs import integers_of, proxy_sizes
+from axon_mlir.autotune.runner import Runner
+from axon_mlir.dialects.nu import ChoiceOp
+from axon_mlir.errors import AxonError, ExitCode
+from axon_mlir.host.pipeline import build_pipeline
+from axon_mlir.host.registry import make_context
+from axon_mlir.host.verification import VerificationError, verify_module
+from axon_mlir.printer_nki import print_kernel
+from axon_mlir.semantics.index import Size
+from axon_mlir.semantics.interpret import argument_shapes
+from axon_mlir.sim import RunResult
+from axon_mlir.smt.translation import verify_step
+
+DEVICE = "axon.device"
+VALUES = "axon.values"
+PARAMETERS = "tile.parameters"
+
+ALGEBRA = ("tensor-hl-decompose", "tensor-hl-canonicalize")
+EXTRACT = "nu-extract{k=4}"
+LOWERING = ("tile-symbolic", "tile-fuse", "tile-instantiate", "isa-select", "isa-allocate")
+
+KERNEL, EXACT, NUMERIC = "kernel", "exact", "numeric"
+"""The stages after the last pass: printing, exact execution of the text, the numeric gate."""
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One finished stage: `seconds` of work, and of proving (or checking) what it did."""
+
+    name: str
+    verdict: str
+    seconds: float
+    proof_seconds: float = 0.0
+    ok: bool = True
+
+    def to_json(self) -> dict[str, Any]:
+        """The entry of `stages`."""
+        return {
+            "name": self.name,
+            "verdict": self.verdict,
+            "seconds": round(self.seconds + self.proof_seconds, 4),
+            "proof_seconds": round(self.proof_seconds, 4),
+        }
+
+
+class StageFailed(AxonError):
+    """A stage whose result is not what it should be: no kernel comes of it."""
+
+    def __init__(self, stage: str, report: str, exit_code: ExitCode):
+        super().__init__(report)
+        self.exit_code = exit_code
+        self.stage = stage
+
+
+class Observer:
+    """Hears what happens; this one does nothing with it."""
+
+    def began(self, stage: str, structure: str | None) -> None:
+        """A stage begins, of the whole program or of one structure."""
+
+    def detail(self, text: str) -> None:
+        """What the stage is at."""
+
+    def ended(self, stage: Stage, structure: str | None) -> None:
+        """A stage has ended."""
+
+
+@dataclass
+class Structure:
+    """One kernel: `picks` are the alternatives taken, if the program has choices."""
+
+    name: str
+    folder: Path
+    module: ModuleOp
+    picks: Mapping[str, str] = field(default_factory=dict[str, str])
+    stages: list[Stage] = field(default_factory=list[Stage])
+    parameters: Mapping[str, int] = field(default_factory=dict[str, int])
+    kernel: Path | None = None
+    numeric: GateReport | None = None
+    error: AxonError | None = None
+
+    @property
+    def run(self) -> RunResult | None:
+        """What the run at the full shape counted."""
+        return self.numeric.run if self.numeric is not None else None
+
+    @property
+    def done(self) -> bool:
+        """Whether there is a kernel that passed everything."""
+        return self.error is None and self.numeric is not None and self.numeric.passed
+
+    def counts(self) -> dict[str, Any]:
+        """What the kernel consists of."""
+        run = self.run
+        if run is None:
+            return {}
+        return {
+            "instructions": run.instructions,
+            "dma_bytes": run.dma_bytes,
+            "dma_descriptors": run.dma_descriptors,
+            "engines": {name: {"instructions": count} for name, count in sorted(run.engines.items())},
+            "sbuf_peak_bytes": run.sbuf_peak_bytes,
+            "psum_peak_banks": run.psum_peak_banks,
+        }
+
+
+@dataclass
+class Compilation:
+    """What became of one program."""
+
+    function: str
+    device: str
+    runner: str
+    folder: Path
+    stages: list[Stage] = field(default_factory=list[Stage])
+    structures: list[Structure] = field(default_factory=list[Structure])
+    sizes: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    seconds: float = 0.0
+
+    @property
+    def chosen(self) -> Structure | None:
+        """The structure that passed with the fewest instructions, the first of equals."""
+        done = [s for s in self.structures if s.done]
+        return min(done, key=lambda s: s.run.instructions if s.run is not None else 0, default=None)
+
+    def all_stages(self) -> list[Stage]:
+        """The stages that led to the chosen kernel (or to the first structure, if there is none)."""
+        last = self.chosen or (self.structures[0] if self.structures else None)
+        return [*self.stages, *(last.stages if last is not None else [])]
+
+
+@dataclass
+class Compiler:
+    """Compiles one program into a folder."""
+
+    device: str
+    runner: Runner
+    folder: Path
+    seed: int = 0
+    observer: Observer = field(default_factory=Observer)
+
+    def compile(self, module: ModuleOp, trace_seconds: float | None = None) -> Compilation:
+        """Compile a module with one function in tensor_hl; `trace_seconds` is what it took to get it.
+
+        Raises `StageFailed`, or the error of a pass, unless it is about one of several structures.
+        """
+        started = time.monotonic()
+        module.attributes[DEVICE] = StringAttr(self.device)
+        verify_module(module)
+        func = function_of(module)
+        values = size_values(func)
+        result = Compilation(func.sym_name.data, self.device, self.runner.name, self.folder, sizes=sizes_of(func))
+        self.folder.mkdir(parents=True, exist_ok=True)
+        reference = _copy_of(func)
+        first = "trace" if trace_seconds is not None else "source"
+        self._write(module, self.folder, 0, first)
+        self._note(result.stages, None, Stage(first, "given", trace_seconds or 0.0))
+        for text in ALGEBRA:
+            self._pass(text, module, result.stages, self.folder, len(result.stages))
+        if any(isinstance(op, ChoiceOp) for op in module.walk()):
+            self._pass(EXTRACT, module, result.stages, self.folder, len(result.stages))
+            result.structures = [_structure(f, self.device, self.folder) for f in functions_of(module)]
+        else:
+            result.structures = [Structure(result.function, self.folder, module)]
+        several = len(result.structures) > 1
+        for structure in result.structures:
+            try:
+                self._lower(structure, reference, values, len(result.stages), several)
+            except StageFailed:
+                raise
+            except AxonError as error:
+                # One of several structures may not fit the device; that is no reason to give up the others.
+                if not several or error.exit_code != ExitCode.BAD_INPUT:
+                    raise
+                structure.error = error
+        chosen = result.chosen
+        if chosen is None:
+            raise next((s.error for s in result.structures if s.error), AxonError("no structure could be compiled"))
+        if chosen.folder != self.folder:
+            assert chosen.kernel is not None
+            shutil.copyfile(chosen.kernel, self.folder / "kernel.py")
+        result.seconds = time.monotonic() - started + (trace_seconds or 0.0)
+        return result
+
+    # -- one structure ------------------------------------------------------------------------------------------------
+
+    def _lower(
+        self, structure: Structure, reference: FuncOp, values: Mapping[str, int], number: int, several: bool
+    ) -> None:
+        label = structure.name if several else None
+        program = _copy_of(function_of(structure.module))
+        structure.folder.mkdir(parents=True, exist_ok=True)
+        for position, text in enumerate(LOWERING):
+            self._pass(text, structure.module, structure.stages, structure.folder, number + position, label)
+            if text == "tile-instantiate":
+                structure.parameters = integers_of(function_of(structure.module).attributes.get(PARAMETERS))
+        kernel = structure.folder / "kernel.py"
+        with self._stage(KERNEL, structure.stages, label) as stage:
+            text = print_kernel(structure.module)
+            kernel.write_text(text if text.endswith("\n") else text + "\n", encoding="utf-8")
+            stage.verdict = "printed"
+        with self._stage(EXACT, structure.stages, label) as stage:
+            self.observer.detail("the text of the kernel, executed exactly")
+            mismatches = check_kernel(kernel, program, self.device, seed=self.seed)
+            stage.ok, stage.verdict = not mismatches, "refuted" if mismatches else "checked"
+        if mismatches:
+            report = "\n".join(["the kernel does not compute the program:", *(f"  {m}" for m in mismatches)])
+            raise StageFailed(EXACT, report, ExitCode.FAILED)
+        with self._stage(NUMERIC, structure.stages, label) as stage:
+            structure.numeric = check_numerics(
+                Program(reference, kernel, program.sym_name.data, self.device),
+                self.runner,
+                full=values,
+                proxy=proxy_sizes(values, structure.parameters),
+                seed=self.seed,
+                progress=self.observer.detail,
+            )
+            stage.ok, stage.verdict = structure.numeric.passed, "passed" if structure.numeric.passed else "failed"
+        if not structure.numeric.passed:
+            raise StageFailed(NUMERIC, GateFailed(structure.numeric).message, ExitCode.FAILED)
+        structure.kernel = kernel
+
+    def _pass(
+        self,
+        text: str,
+        module: ModuleOp,
+        stages: list[Stage],
+        folder: Path,
+        number: int,
+        structure: str | None = None,
+    ) -> None:
+        """Run a pass, write what it made, and prove it."""
+        (module_pass,) = build_pipeline(text)
+        name = module_pass.name
+        self.observer.began(name, structure)
+        before = module.clone()
+        started = time.monotonic()
+        try:
+            module_pass.apply(make_context(), module)
+        except PassFailedException as error:
+            raise AxonError(f"{name}: {error}") from error
+        seconds = time.monotonic() - started
+        try:
+            verify_module(module)
+        except VerificationError as error:
+            raise RuntimeError(f"pass '{name}' left an invalid module: {error.message}") from error
+        self._write(module, folder, number, name)
+        self.observer.detail("proving the step")
+        started = time.monotonic()
+        step = verify_step(before, module, name)
+        proved = step.verdict == "proved"
+        self._note(stages, structure, Stage(name, step.verdict, seconds, time.monotonic() - started, proved))
+        if not proved:
+            code = ExitCode.FAILED if step.verdict == "refuted" else ExitCode.UNKNOWN
+            raise StageFailed(name, step.report(), code)
+
+    @contextmanager
+    def _stage(self, name: str, stages: list[Stage], structure: str | None) -> Iterator[_Open]:
+        self.observer.began(name, structure)
+        started = time.monotonic()
+        current = _Open()
+        yield current
+        self._note(stages, structure, Stage(name, current.verdict, time.monotonic() - started, ok=current.ok))
+
+    def _note(self, stages: list[Stage], structure: str | None, stage: Stage) -> None:
+        stages.append(stage)
+        self.observer.ended(stage, structure)
+
+    def _write(self, module: ModuleOp, folder: Path, number: int, name: str) -> None:
+        (folder / f"{number:02d}-{name}.mlir").write_text(_text(module), encoding="utf-8")
+
+
+@dataclass
+class _Open:
+    """A stage that is not over."""
+
+    verdict: str = ""
+    ok: bool = True
+
+
+def _text(module: ModuleOp) -> str:
+    stream = StringIO()
+    Printer(stream).print_op(module)
+    return stream.getvalue() + "\n"
+
+
+def _copy_of(func: FuncOp) -> FuncOp:
+    """A function that no later pass changes."""
+    return func.clone()
+
+
+def _structure(func: FuncOp, device: str, folder: Path) -> Structure:
+    name = func.sym_name.data
+    picks = func.attributes.get("nu.picks")
+    taken = {k: _plain(v) for k, v in picks.data.items()} if isinstance(picks, DictionaryAttr) else {}
+    module = ModuleOp([func.clone()], {DEVICE: StringAttr(device)})
+    return Structure(name, folder / name, module, taken)
+
+
+def functions_of(module: ModuleOp) -> list[FuncOp]:
+    """The functions of a module that have a body."""
+    return [op for op in module.body.block.ops if isinstance(op, FuncOp) and not op.is_declaration]
+
+
+def function_of(module: ModuleOp) -> FuncOp:
+    """The one function of a module."""
+    found = functions_of(module)
+    if len(found) != 1:
+        raise AxonError(f"{len(found)} functions, where one is compiled", accepted="a module with one function")
+    return found[0]
+
+
+def size_values(func: FuncOp) -> dict[str, int]:
+    """The number of each generic size; AxonError when one has none."""
+    values = integers_of(func.attributes.get(VALUES))
+    sizes = sizes_of(func)
+    missing = [name for name in sizes["generic"] if name not in values]
+    if missing:
+        raise AxonError(
+            f"@{func.sym_name.data}: no number is given for the size{'s' * (len(missing) > 1)} {', '.join(missing)}",
+            accepted="numbers: --arg bf16[4096,1024] for a NumPy function, the attribute axon.values in IR",
+        )
+    return {name: values[name] for name in sizes["generic"]}
+
+
+def sizes_of(func: FuncOp) -> dict[str, Any]:
+    """`axon.sizes` of a function (a function without it: every size of its arguments is generic)."""
+    attribute = func.attributes.get("axon.sizes")
+    if isinstance(attribute, DictionaryAttr):
+        found = {k: _plain(v) for k, v in attribute.data.items()}
+        return {"generic": list(found.get("generic") or []), "fixed": list(found.get("fixed") or [])}
+    names = {s.name for shape in argument_shapes(func) for d in shape for s in d.symbols() if isinstance(s, Size)}
+    return {"generic": sorted(names), "fixed": []}
+
+
+def _plain(attribute: Attribute) -> Any:
+    """An attribute as Python has it."""
+    data: Any = getattr(attribute, "data", None)
+    if isinstance(attribute, DictionaryAttr):
+        return {k: _plain(v) for k, v in attribute.data.items()}
+    if isinstance(attribute, StringAttr):
+        return attribute.data
+    if isinstance(data, (list, tuple)):
+        items: list[Any] = list(data)  # pyright: ignore[reportUnknownArgumentType]
+        return [_plain(item) for item in items]
+    value: Any = getattr(attribute, "value", None)
+    return getattr(value, "data", str(attribute))
