@@ -34,8 +34,8 @@ Array = NDArray[Any]
 FIELD_WORK, RATIONAL_WORK = 4_000_000_000, 3_000_000
 """Most multiplications of one run when every size meets every other."""
 
-TAILS = ((1, 0), (37, 2), (101, 1))
-"""For each run: how far the last iteration reaches, and how many more of the longest steps a dimension takes."""
+TAILS = (1, 37, 101)
+"""How far the last iteration of a loop reaches in each run; one element shows a bound that is too small by one."""
 
 
 @dataclass(frozen=True)
@@ -129,21 +129,27 @@ def _inputs(func: FuncOp, sizes: Mapping[str, int], kind: Literal["field", "rati
 
 
 def ragged_sizes(text: str, func: FuncOp) -> list[dict[str, int]]:
-    """Three assignments in which every loop of the kernel runs at least twice and ends ragged, within a cap of work."""
+    """Three assignments in which every loop of the kernel runs at least twice and ends ragged, and one in which every
+    loop ends even (a bound that is too large by one starts an empty iteration there); all within a cap of work."""
     steps = ragged_steps(text, func)
     given = size_values(func)
     out: list[dict[str, int]] = []
-    for number, (tail, more) in enumerate(TAILS):
+    for number, tail in enumerate((*TAILS, 0)):
         sizes: dict[str, int] = {}
         for position, (name, found) in enumerate(steps.items()):
             if not found:
                 # No loop runs over it: it stays within what the program was made for.
-                wish = (5, 3, 8)[number] + position
+                wish = (5, 3, 8, 6)[number] + position
                 sizes[name] = min(wish, given.get(name, wish))
                 continue
             least = min(found)
-            rest = (tail + 2 * position) % least or (1 if least > 1 else 0)
-            sizes[name] = sum(found) + (max(found) if more > 1 and max(found) <= 512 else 0) + rest
+            if tail == 0:
+                sizes[name] = 2 * max(found)
+                continue
+            # One iteration of the longest loop more, where that is cheap, so that sizes differ in it too.
+            more = max(found) if number == 1 and max(found) <= 512 else 0
+            rest = tail if tail == 1 else (tail + 2 * position) % least or 1
+            sizes[name] = sum(found) + more + (rest if least > 1 else 0)
         out.append(_within(sizes, steps, FIELD_WORK, number))
     return out
 

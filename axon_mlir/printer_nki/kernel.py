@@ -176,7 +176,7 @@ class KernelPrinter:
             wish = op.start.name_hint or op.dim.data
             start = self.names.take(f"{wish}_i" if wish in self.terms.sizes else wish)
             hint = op.extent.name_hint
-            length = self.names.take(f"{start}_n" if hint is None or hint.endswith("_n") else hint)
+            length = self.names.take(f"{wish}_n" if hint is None or hint.endswith("_n") else hint)
             self.emit(f"for {start} in range({lower}, {upper}, {index_text(step)}):")
             self.depth += 1
             before = len(self.lines)

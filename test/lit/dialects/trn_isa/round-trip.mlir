@@ -1,0 +1,27 @@
+// RUN: axon-opt %s | filecheck %s
+// RUN: axon-opt %s | axon-opt | filecheck %s
+// RUN: axon-opt %s --print-op-generic | axon-opt | filecheck %s
+
+// CHECK-LABEL: func.func @all
+func.func @all(%x: tensor<?x?xf32, ["M", "K"]>) -> tensor<?x?xf32, ["M", "K"]> {
+  %zero = tile.index "0"
+  %one = tile.index "1"
+  %M = tile.index "M"
+  %K = tile.index "K"
+  %out = tile.empty (%M, %K) : tensor<?x?xf32, ["M", "K"]>
+  %xv = tile.load %x[%zero along p, %zero along f] (%M, %K) : tensor<?x?xf32, ["M", "K"]> -> !tile.tile<["min(128, M)", "K"], f32, hbm>
+  // CHECK: %[[A:.*]] = trn_isa.dma_copy copy (%{{.*}}) [dma] : (!tile.tile<["min(128, M)", "K"], f32, hbm>) -> !tile.tile<["min(128, M)", "K"], f32, sbuf>
+  %a = trn_isa.dma_copy copy (%xv) [dma] : (!tile.tile<["min(128, M)", "K"], f32, hbm>) -> !tile.tile<["min(128, M)", "K"], f32, sbuf>
+  // CHECK: trn_isa.memset fill () sizes (%{{.*}}, %{{.*}}) {value = "0"} [vector, gpsimd] : () -> !tile.tile<["min(128, M)", "1"], f32, sbuf>
+  %z = trn_isa.memset fill () sizes (%M, %one) {value = "0"} [vector, gpsimd] : () -> !tile.tile<["min(128, M)", "1"], f32, sbuf>
+  // CHECK: trn_isa.tensor_scalar immediate<op0 = mul> (%[[A]]) {operand0 = "1 / K"} [vector] : (!tile.tile<["min(128, M)", "K"], f32, sbuf>) -> !tile.tile<["min(128, M)", "K"], f32, sbuf>
+  %b = trn_isa.tensor_scalar immediate<op0 = mul> (%a) {operand0 = "1 / K"} [vector] : (!tile.tile<["min(128, M)", "K"], f32, sbuf>) -> !tile.tile<["min(128, M)", "K"], f32, sbuf>
+  // CHECK: trn_isa.activation plain_sum<fn = square> (%{{.*}}) [] attributes {storage = [#trn_isa.storage<"sq", sbuf, 128, 4>, unit]} : (!tile.tile<["min(128, M)", "K"], f32, sbuf>) -> (!tile.tile<["min(128, M)", "K"], f32, sbuf>, !tile.tile<["min(128, M)", "1"], f32, sbuf>)
+  %sq, %ss = trn_isa.activation plain_sum<fn = square> (%b) [] attributes {storage = [#trn_isa.storage<"sq", sbuf, 128, 4>, unit]} : (!tile.tile<["min(128, M)", "K"], f32, sbuf>) -> (!tile.tile<["min(128, M)", "K"], f32, sbuf>, !tile.tile<["min(128, M)", "1"], f32, sbuf>)
+  %acc = tile.neutral "sum" (%one, %one) : !tile.tile<["1", "1"], f32, psum>
+  // CHECK: trn_isa.nc_matmul accumulate (%{{.*}}, %{{.*}}) outs %{{.*}} [tensor] : (!tile.tile<["min(128, M)", "1"], f32, sbuf>, !tile.tile<["min(128, M)", "1"], f32, sbuf>) -> !tile.tile<["1", "1"], f32, psum>
+  %c = trn_isa.nc_matmul accumulate (%ss, %z) outs %acc [tensor] : (!tile.tile<["min(128, M)", "1"], f32, sbuf>, !tile.tile<["min(128, M)", "1"], f32, sbuf>) -> !tile.tile<["1", "1"], f32, psum>
+  %sv = trn_isa.dma_copy copy (%sq) [dma] : (!tile.tile<["min(128, M)", "K"], f32, sbuf>) -> !tile.tile<["min(128, M)", "K"], f32, hbm>
+  %r = tile.store %sv into %out[%zero along p, %zero along f] : !tile.tile<["min(128, M)", "K"], f32, hbm>, tensor<?x?xf32, ["M", "K"]>
+  func.return %r : tensor<?x?xf32, ["M", "K"]>
+}

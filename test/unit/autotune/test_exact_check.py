@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The exact check passes a right kernel and fails every wrong one that it is shown."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from xdsl.dialects.func import FuncOp
+
+from axon_mlir.autotune.exact_check import check_kernel, ragged_sizes, ragged_steps
+from axon_mlir.host.parsing import parse_module
+from axon_mlir.host.registry import make_context
+from axon_mlir.printer_nki import print_kernel
+from axon_mlir.transforms.isa.isa_allocate import IsaAllocate
+
+PROGRAMS = Path(__file__).parents[2] / "lit" / "printer_nki"
+
+MATMUL = """
+func.func @mm(%x: tensor<?x?xbf16, ["K", "M"]>, %w: tensor<?x?xbf16, ["K", "N"]>) -> tensor<?x?xbf16, ["M", "N"]> {
+  %t = tensor_hl.transpose %x perm [1, 0] : tensor<?x?xbf16, ["K", "M"]> -> tensor<?x?xbf16, ["M", "K"]>
+  %r = tensor_hl.matmul %t, %w lhs [1] rhs [0]
+    : (tensor<?x?xbf16, ["M", "K"]>, tensor<?x?xbf16, ["K", "N"]>) -> tensor<?x?xbf16, ["M", "N"]>
+  func.return %r : tensor<?x?xbf16, ["M", "N"]>
+}
+"""
+
+
+def function(text: str, name: str) -> FuncOp:
+    module = parse_module(text, name, make_context())
+    return next(op for op in module.body.block.ops if isinstance(op, FuncOp))
+
+
+def kernel(name: str) -> str:
+    source = PROGRAMS / f"{name}.mlir"
+    module = parse_module(source.read_text(encoding="utf-8"), str(source), make_context())
+    IsaAllocate().apply(make_context(), module)
+    return print_kernel(module)
+
+
+def test_a_right_kernel_agrees_at_ragged_sizes() -> None:
+    text, func = kernel("matmul"), function(MATMUL, "mm.mlir")
+    assert ragged_steps(text, func) == {"K": [128], "M": [256, 128], "N": [512]}
+    *ragged, even = ragged_sizes(text, func)
+    assert even == {"K": 256, "M": 512, "N": 1024}
+    for sizes in ragged:
+        for name, steps in (("K", (128,)), ("M", (256, 128)), ("N", (512,))):
+            assert all(sizes[name] > step and sizes[name] % step for step in steps)
+    assert check_kernel(text, func, "trn2") == []
+
+
+EDITS = {
+    "accumulate flag": ("accumulate=(k > 0)", "accumulate=True"),
+    "overwriting": ("accumulate=(k > 0)", "accumulate=False"),
+    "step": ("range(0, K, 128)", "range(0, K, 64)"),
+    "bound too small": ("range(0, N, 512)", "range(0, N - 1, 512)"),
+    "bound too large": ("range(0, N, 512)", "range(0, N + 1, 512)"),
+    "extent": ("kh = min(128, K - k)", "kh = min(127, K - k)"),
+    "index": ("src=w[k:k + kh", "src=w[0:kh"),
+    "operand order": ("stationary=xt, moving=wt", "stationary=wt, moving=xt"),
+    "store": ("dst=out[m:m + mh", "dst=out[mb:mb + mh"),
+    "dropped store": ("nisa.dma_copy(dst=out", "min(0, 0) or (lambda **_: None)(dst=out"),
+    "source": ("nisa.dma_copy(dst=wt, src=w[k:k + kh, n:n + nh])", "nisa.memset(dst=wt, value=1.0)"),
+}
+
+
+@pytest.mark.parametrize("edit", list(EDITS))
+def test_a_wrong_kernel_does_not(edit: str) -> None:
+    text, (old, new) = kernel("matmul"), EDITS[edit]
+    assert text.count(old) == 1
+    sizes = None if edit.startswith("bound") else [{"K": 293, "M": 387, "N": 517}]
+    found = check_kernel(text.replace(old, new), function(MATMUL, "mm.mlir"), "trn2", sizes)
+    assert found and all(name in str(found[0]) for name in "KMN")
+
+
+RELU = """
+func.func @relu(%x: tensor<?xf32, ["N"]>) -> tensor<?xf32, ["N"]> {
+  %r = tensor_hl.relu %x : tensor<?xf32, ["N"]>
+  func.return %r : tensor<?xf32, ["N"]>
+}
+"""
+
+RELU_KERNEL = """
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+@nki.jit
+def relu(x):
+    N = x.shape[0]
+    out = nl.ndarray((N,), dtype=nl.float32, buffer=nl.shared_hbm)
+    for n in range(0, N, 64):
+        nh = min(64, N - n)
+        a = nl.ndarray((nh, 1), dtype=nl.float32, buffer=nl.sbuf)
+        nisa.dma_copy(dst=a, src=x.ap(pattern=[[1, nh], [0, 1]], offset=n))
+        nisa.activation(dst=a, op=nl.relu, data=a)
+        nisa.dma_copy(dst=out.ap(pattern=[[1, nh], [0, 1]], offset=n), src=a)
+    return out
+"""
+
+
+def test_a_program_that_needs_an_order_is_checked_in_rationals(tmp_path: Path) -> None:
+    func = function(RELU, "relu.mlir")
+    assert check_kernel(RELU_KERNEL, func, "trn2") == []
+    path = tmp_path / "relu.py"
+    path.write_text(RELU_KERNEL.replace("nl.relu", "nl.abs"), encoding="utf-8")
+    assert check_kernel(path, func, "trn2")
