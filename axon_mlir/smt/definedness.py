@@ -8,7 +8,7 @@ by real arithmetic from the facts about its parts and the conditions of the firs
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from axon_mlir.semantics import terms as t
@@ -218,6 +218,8 @@ class Definedness:
 
     known: Sequence[Condition]
     normal: Normalizer
+    implies: Callable[[Context, t.Condition], bool] = implied
+    """Decides conditions about indices."""
 
     def instances(self, wanted: Condition) -> Iterator[tuple[Condition, t.Term]]:
         """Conditions of the first program at the variables of the wanted one: (condition, its argument there)."""
@@ -229,7 +231,7 @@ class Definedness:
                 continue
             for binding in _bindings(known, wanted):
                 goals = [t.substitute_condition(c, binding) for c in known.context if c in ranges]
-                if all(implied(wanted.context, g) for g in goals):
+                if all(self.implies(wanted.context, g) for g in goals):
                     yield known, t.substitute(known.argument, binding)
 
     def follows(self, wanted: Condition) -> tuple[bool, Query | None]:

@@ -51,7 +51,7 @@ def canonical(conditions: Sequence[t.Condition]) -> list[t.Condition]:
     for c in conditions:
         for i in indices_of(c):
             visit(i)
-    binding: dict[Size | Var, Index] = dict(order)
+    binding: dict[Size | Var, Index] = {**order}
     return [t.substitute_condition(c, binding) for c in conditions]
 
 
@@ -135,7 +135,8 @@ class IntegerText:
                 text = sanitize(str(a))
                 self._declare(a, text)
             case Div(n, d):
-                self.index(n), self.index(d)
+                self.index(n)
+                self.index(d)
                 text = f"quotient!{self._quotients}"
                 self._quotients += 1
                 self._declare(a, text)

@@ -16,18 +16,20 @@ from xdsl.dialects.func import FuncOp
 
 from axon_mlir.errors import AxonError
 from axon_mlir.semantics import terms as t
-from axon_mlir.semantics.denotation import Denotation, Obligation, Undenotable
+from axon_mlir.semantics.denotation import Denotation, Obligation, Undenotable, dtype_of, range_of
 from axon_mlir.semantics.index import Index, Size, Var, const, evaluate, of_var
 from axon_mlir.semantics.normal import Normalizer, Poly, poly_text
+from axon_mlir.semantics.shapes import dtype_name, shape_of
+from axon_mlir.semantics.traits import is_tensor
 from axon_mlir.smt.conversions import ProofNormalizer, denote, is_lowered
 from axon_mlir.smt.definedness import Definedness, conditions, infinities
 from axon_mlir.smt.encode import Query, integer_query
-from axon_mlir.smt.guards import Context, Resolver, extent_goal, folds, output_context, reads_undefined
+from axon_mlir.smt.guards import Context, Resolver, extent_goal, folds, implied, output_context, reads_undefined
 from axon_mlir.smt.induction import induction_queries
 from axon_mlir.smt.ledger import compare_ledgers
-from axon_mlir.smt.reals import NotReal, equality_query
+from axon_mlir.smt.reals import NotReal, equality_text
 from axon_mlir.smt.refute import refute, refute_definedness
-from axon_mlir.smt.sizes import NoCommonSizes, Unified, unify
+from axon_mlir.smt.sizes import Binding, NoCommonSizes, Unified, unify
 from axon_mlir.smt.solver import solve
 from axon_mlir.smt.verdict import Counterexample, Discharged, Verdict
 
@@ -46,6 +48,8 @@ class Proof:
     tiles: set[tuple[Index, Index]] = field(default_factory=set[tuple[Index, Index]])
     discharged: list[Discharged] = field(default_factory=list[Discharged])
     failed: list[Discharged] = field(default_factory=list[Discharged])
+    before_sizes: Binding = field(default_factory=dict[Size | Var, Index])
+    after_sizes: Binding = field(default_factory=dict[Size | Var, Index])
 
     def ask(self, query: Query, where: str) -> bool:
         """Solve a query and record it."""
@@ -61,6 +65,12 @@ class Proof:
             return False
         self.queries.append((used, where))
         return True
+
+    def decide(self, context: Context, goal: t.Condition, where: str) -> bool:
+        """Whether an integer condition follows; recorded only when it does."""
+        if goal == t.TRUE or goal in context:
+            return True
+        return implied(context, goal) and self.ask(integer_query("instance", context, goal), where)
 
 
 class NotProved(Exception):
@@ -118,6 +128,7 @@ def prove_functions(
             return verdict("refuted", found.reason, found.detail, found.counterexample)
         return verdict("unknown", "denotation", f"{error.where}: {error.message}" if error.where else error.message)
     sizes.update(unified.names())
+    proof.before_sizes, proof.after_sizes = unified.before, unified.after
     if unified.narrowed:
         sizes["narrowed"] = "; ".join(unified.narrowed)
         if same_domain:
@@ -148,11 +159,6 @@ def prove_functions(
 
 def signature_mismatch(before: FuncOp, after: FuncOp) -> str | None:
     """What differs in the types of arguments and results, sizes aside."""
-    from xdsl.dialects.builtin import TensorType
-
-    from axon_mlir.semantics.denotation import dtype_of
-    from axon_mlir.semantics.shapes import dtype_name, shape_of
-
     for what, mine, theirs in (
         ("arguments", before.function_type.inputs.data, after.function_type.inputs.data),
         ("results", before.function_type.outputs.data, after.function_type.outputs.data),
@@ -160,7 +166,7 @@ def signature_mismatch(before: FuncOp, after: FuncOp) -> str | None:
         if len(mine) != len(theirs):
             return f"{len(mine)} {what} before, {len(theirs)} after"
         for n, (a, b) in enumerate(zip(mine, theirs, strict=True)):
-            ranks = [len(shape_of(x)) if isinstance(x, TensorType) else 0 for x in (a, b)]
+            ranks = [len(shape_of(x)) if is_tensor(x) else 0 for x in (a, b)]
             kinds = [dtype_of(x) or dtype_name(x) for x in (a, b)]
             if ranks[0] != ranks[1]:
                 return f"{what[:-1]} {n} has rank {ranks[0]} before and {ranks[1]} after"
@@ -241,8 +247,8 @@ def compare_shapes(left: Denotation, right: Denotation, proof: Proof) -> _Shapes
 
 
 def at_common_indices(value: t.Comprehension) -> t.Comprehension:
-    """The comprehension over the variables `@0`, `@1`, ..., which both programs share; along a unit axis at 0."""
-    names = tuple(Var(f"@{n}") for n in range(len(value.shape)))
+    """The comprehension over the variables `o0`, `o1`, ..., which both programs share; along a unit axis at 0."""
+    names = tuple(Var(f"o{n}") for n in range(len(value.shape)))
     at = [const(0) if d == 1 else of_var(v) for v, d in zip(names, value.shape, strict=True)]
     return replace(value, variables=names, body=value.at(at))
 
@@ -287,9 +293,11 @@ def _prove_output(n: int, a: t.Comprehension, b: t.Comprehension, proof: Proof) 
     left, right = resolved(a, context, where, proof), resolved(b, context, where, proof)
     normal = ProofNormalizer()
     x, y = normal.term(left), normal.term(right)
-    if x != y:
+    if x == y:
+        proof.queries.append((equality_text("normal form", x, y), where))
+    else:
         _prove_residual(x, y, normal, where, proof)
-    known = Definedness(conditions(left, context), normal)
+    known = Definedness(conditions(left, context), normal, lambda c, g: proof.decide(c, g, where))
     for wanted in conditions(right, context):
         done, query = known.follows(wanted)
         if done:
@@ -297,15 +305,34 @@ def _prove_output(n: int, a: t.Comprehension, b: t.Comprehension, proof: Proof) 
         if query is None or not proof.ask(query, where):
             text = query.goal if query is not None else t.text(wanted.argument)
             raise NotProved("definedness", f"{where}: {wanted.function} needs {text}")
+    _prove_tiles(normal, (left, right), context, where, proof)
     proof.lemmas |= normal.lemmas
     proof.tiles |= normal.tiles
+
+
+def _prove_tiles(normal: Normalizer, bodies: tuple[t.Term, t.Term], context: Context, where: str, proof: Proof) -> None:
+    """The side conditions of every instance of the tile lemma: a length >= 0, a step >= 1."""
+    for n, s in sorted(normal.tiles, key=str):
+        around = list(context)
+        for body in bodies:
+            for v, extent in binders(body):
+                if v in n.symbols() | s.symbols():
+                    around += range_of(v, extent)
+        goal = t.conj([t.at_most(const(0), n), t.at_most(const(1), s)])
+        if goal != t.TRUE and not proof.ask(integer_query("tile", tuple(around), goal), where):
+            raise NotProved("tile", f"{where}: n = {n}, s = {s}")
+
+
+def binders(x: t.Term) -> list[tuple[Var, Index]]:
+    """The variables of all folds of a term, in order, with their extents."""
+    return [(fold.var, fold.extent) for _, fold in folds(x, ())]
 
 
 def _prove_residual(x: Poly, y: Poly, normal: Normalizer, where: str, proof: Proof) -> None:
     """Close what normal forms leave open: real arithmetic over the atoms, then induction."""
     difference = normal.add(x, normal.scale(y, Fraction(-1)))
     try:
-        query = equality_query("equality", x, y, normal)
+        query = equality_text("equality", x, y)
         if solve(query.premises) != "unsat" and proof.ask(query, where):
             return
         proof.failed.clear()

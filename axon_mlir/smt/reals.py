@@ -7,6 +7,7 @@ are defined is an obligation of its own.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 
 from axon_mlir.semantics import terms as t
@@ -106,7 +107,10 @@ class RealText:
         return [self._other_power(base, e)]
 
     def _inverse(self, base: str) -> str:
-        return self._named((base, Fraction(-1)), "inverse", lambda r: [f"(= (* {r} {base}) 1.0)"])
+        def facts(r: str) -> list[str]:
+            return [f"(= (* {r} {base}) 1.0)"]
+
+        return self._named((base, Fraction(-1)), "inverse", facts)
 
     def _root(self, base: str, q: int) -> str:
         def facts(r: str) -> list[str]:
@@ -115,14 +119,16 @@ class RealText:
         return self._named((base, Fraction(1, q)), "root", facts)
 
     def _other_power(self, base: str, e: Fraction) -> str:
-        return self._named((base, e), "power", lambda r: [])
+        def nothing(r: str) -> list[str]:
+            return []
 
-    def _named(self, key: tuple[str, Fraction], kind: str, facts: object) -> str:
+        return self._named((base, e), "power", nothing)
+
+    def _named(self, key: tuple[str, Fraction], kind: str, facts: Callable[[str], list[str]]) -> str:
         found = self.powers.get(key)
         if found is None:
             found = self.declare(f"{kind}!{len(self.powers)}")
             self.powers[key] = found
-            assert callable(facts)
             self.facts += facts(found)
         return found
 
@@ -203,9 +209,8 @@ class RealText:
         return Query(kind, readable, says, text, text, script(lines))
 
 
-def equality_query(kind: str, left: Poly, right: Poly, n: Normalizer) -> Query:
+def equality_text(kind: str, left: Poly, right: Poly) -> Query:
     """Whether two normal forms are equal, by the facts about their atoms."""
     text = RealText()
-    difference = n.add(left, n.scale(right, Fraction(-1)))
-    goal = f"(= {text.poly(difference)} 0.0)"
+    goal = f"(= {text.poly(left)} {text.poly(right)})"
     return text.query(kind, (), (), goal, f"{poly_text(left)} = {poly_text(right)}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 
@@ -34,7 +34,7 @@ class Counterexample:
             return value if np.isfinite(value) else str(value)
 
         def nested(x: Any) -> Any:
-            return [nested(y) for y in x] if isinstance(x, list) else number(x)
+            return [nested(y) for y in cast("list[Any]", x)] if isinstance(x, list) else number(x)
 
         inputs: list[Any] = []
         for a in self.inputs:
