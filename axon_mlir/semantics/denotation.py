@@ -17,7 +17,7 @@ from typing import Any
 
 from xdsl.dialects.builtin import IndexType, TensorType
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Block, Operation, OpResult, SSAValue
 
 from axon_mlir.errors import AxonError
 from axon_mlir.semantics import terms as t
@@ -87,6 +87,10 @@ class Denoter:
 
     def bind(self, v: SSAValue, value: Index | t.Comprehension) -> None:
         self.values[v] = value
+        upper: tuple[Index, ...] | None = getattr(v.type, "upper", None)
+        if upper is not None and isinstance(value, t.Comprehension) and isinstance(v, OpResult):
+            # The type promises how much room the value takes.
+            self.require("size", t.conj([t.at_most(n, u) for n, u in zip(value.shape, upper, strict=True)]), v.op)
 
     def require(self, kind: str, goal: t.Condition, op: Operation, *extra: t.Condition) -> None:
         """Record that `goal` must hold here."""
