@@ -191,9 +191,10 @@ class InstructionOp(IRDLOperation, Denotable, Interpretable, ABC):
         """The form exists and is used as described, and no limit of the module's device is broken."""
         form = self.description
         self._verify_counts(form)
-        self._verify_functions(form)
+        device = self._device_form()
+        self._verify_functions(device)
         self._verify_immediates(form)
-        self._verify_limits()
+        self._verify_limits(device)
 
     def _verify_counts(self, form: Form) -> None:
         tiles = [o for o in form.operands if o.kind == "tile"]
@@ -270,14 +271,15 @@ class InstructionOp(IRDLOperation, Denotable, Interpretable, ABC):
                 immediates[name] = int(term.value) if whole else float(term.value)
         return Facts(tiles, attributes=self.chosen_functions, immediates=immediates)
 
-    def _verify_limits(self) -> None:
+    def _device_form(self) -> Form:
+        """The form as the module's device has it: functions, engines and limits depend on the device."""
         try:
-            device = device_of(self)
-            instruction = device.instruction(self.INSTRUCTION)
-            form = instruction.form(self.form.data)
+            return device_of(self).instruction(self.INSTRUCTION).form(self.form.data)
         except AxonError as error:
             tail = f"; accepted: {error.accepted}" if error.accepted else ""
             raise VerifyException(f"{error.message}{tail}") from error
+
+    def _verify_limits(self, form: Form) -> None:
         facts = self.facts(size_values(function_of(self)))
         for violation in form.check(facts, exact=False):
             raise VerifyException(f"{violation.message} [{violation.rule}; {violation.source}]")
@@ -287,7 +289,9 @@ class InstructionOp(IRDLOperation, Denotable, Interpretable, ABC):
         for engine in self.engine_set:
             if engine not in possible:
                 accepted = ", ".join(possible)
-                raise VerifyException(f"does not run on engine '{engine}' of {device.name}; accepted: {accepted}")
+                raise VerifyException(
+                    f"does not run on engine '{engine}' of {device_of(self).name}; accepted: {accepted}"
+                )
 
     # -- text ---------------------------------------------------------------------------------------------------------
 

@@ -36,3 +36,27 @@ module attributes {axon.device = "trn1"} {
     func.return
   }
 }
+
+// -----
+
+// So are the functions: the vector engine squares on trn3 only.
+module attributes {axon.device = "trn3"} {
+  func.func @square(%x: tensor<?x?xf32, ["M", "K"]>) {
+    %M = tile.index "M"
+    %a = tile.empty (%M, %M) : !tile.tile<["128", "128"], f32, sbuf>
+    %r = trn_isa.tensor_scalar unary<op0 = square> (%a) [vector] : (!tile.tile<["128", "128"], f32, sbuf>) -> !tile.tile<["128", "128"], f32, sbuf>
+    func.return
+  }
+}
+
+// -----
+
+module attributes {axon.device = "trn2"} {
+  func.func @square(%x: tensor<?x?xf32, ["M", "K"]>) {
+    %M = tile.index "M"
+    %a = tile.empty (%M, %M) : !tile.tile<["128", "128"], f32, sbuf>
+    // expected-error@+1 {{'op0' cannot be 'square'; accepted: abs}}
+    %r = trn_isa.tensor_scalar unary<op0 = square> (%a) [vector] : (!tile.tile<["128", "128"], f32, sbuf>) -> !tile.tile<["128", "128"], f32, sbuf>
+    func.return
+  }
+}
