@@ -11,7 +11,7 @@ instruction that moves a tile between HBM and SBUF. The pass is generic over the
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, TensorType
@@ -340,8 +340,11 @@ class _Selector:
 
     def produce(self, term: t.Term, site: _Site, extents: tuple[SSAValue, SSAValue]) -> SSAValue:
         """Emit the cheapest instructions for a term; the value of the term."""
-        planner = _Planner(self, site)
-        plan = planner.plan(term, site.wide, site.result, root=True)
+        plan = _Planner(self, site).plan(term, site.wide, site.result, root=True)
+        if plan is None and site.result.space.data == "psum" and site.result.dtype != "f32":
+            # Where the tensor engine writes fp32 only, the tile in PSUM is widened.
+            site = replace(site, result=tile_type(site.result.upper, "f32", "psum"))
+            plan = _Planner(self, site).plan(term, site.wide, site.result, root=True)
         if plan is None:
             raise UnsupportedError(
                 f"no instructions of {self.device.name} compute {t.text(term)}",
@@ -483,9 +486,9 @@ def _size_name(item: object) -> str:
 def _composed(inner: LeafOp, reader: LeafOp, operand: int) -> LeafOp | None:
     """The reader with the inner leaf's term in place of one operand; None where the terms do not compose."""
     inner_term, _ = _leaf_term(inner)
-    if isinstance(inner_term, t.Fold):
-        return None
     outer_term, _ = _leaf_term(reader)
+    if isinstance(inner_term, t.Fold) or not _straight(inner_term, None) or not _straight(outer_term, f"v{operand}"):
+        return None
     if isinstance(outer_term, t.Fold) and reader.result.type != inner.result.type and not isinstance(
         outer_term.body, t.Read | t.Apply
     ):
@@ -549,6 +552,21 @@ def _composed(inner: LeafOp, reader: LeafOp, operand: int) -> LeafOp | None:
     )
 
 
+def _straight(x: t.Term, tensor: str | None) -> bool:
+    """Whether the elements of `tensor` (of every operand for None) are read at the partition of the result."""
+    match x:
+        case t.Read(name, indices):
+            return (tensor is not None and name != tensor) or not indices or indices[0] in (of_var(P), const(0))
+        case t.Apply(_, args):
+            return all(_straight(a, tensor) for a in args)
+        case t.Fold(_, _, _, body):
+            return _straight(body, tensor)
+        case t.Select(_, a, b):
+            return _straight(a, tensor) and _straight(b, tensor)
+        case _:
+            return True
+
+
 class _Planner:
     """Cheapest cover of one leaf's term."""
 
@@ -605,8 +623,6 @@ class _Planner:
     def use(self, pattern: Pattern, x: t.Term, wide: bool, result: TileType | None, root: bool) -> _Plan | None:
         bare = isinstance(pattern.body, t.Read)
         if bare and not is_constant(x) and not (root and isinstance(x, t.Read)):
-            return None
-        if bare and not is_constant(x) and not _reads_straight(pattern):
             return None
         index: dict[Var, Index] = {}
         for v, d, own in zip(pattern.variables, pattern.shape, (P, F), strict=True):

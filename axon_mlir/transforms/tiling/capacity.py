@@ -11,7 +11,7 @@ from xdsl.dialects.func import FuncOp
 from axon_mlir.semantics.index import Index, Size, Var, evaluate, parse
 from axon_mlir.semantics.interpret import NUMPY_DTYPES
 from axon_mlir.targets import Device, load_device
-from axon_mlir.transforms.tiling.nest import Leaf, Nest, build, scopes
+from axon_mlir.transforms.tiling.nest import Leaf, Nest, NotHeld, build, scopes
 
 DEVICE = "axon.device"
 """Module attribute: the device's name or the path of its description."""
@@ -19,6 +19,10 @@ DEFAULT_DEVICE = "trn2"
 FREE_STEP = 512
 """The free step that capacity is judged with before `tile-instantiate` chooses: one PSUM bank of fp32, and a DMA row
 of 1 KiB in bf16, below which descriptors lose efficiency."""
+
+
+BLOCK_STEP = 1024
+"""The block step that capacity is judged with before a search chooses: eight partition tiles."""
 
 
 def device_of(module: ModuleOp) -> Device:
@@ -35,16 +39,21 @@ def values_of(func: FuncOp) -> dict[str, int]:
     return {k: v.value.data for k, v in attribute.data.items() if isinstance(v, IntegerAttr)}
 
 
+UNLIMITED = 1 << 30
+
+
 def limit_of(constraint: str, device: Device) -> int:
-    """The number that a parameter's constraint stands for: `<= limit` of the device, or a chosen number."""
+    """The number that a parameter's constraint stands for: `<= limit` of the device, `any`, or a chosen number."""
     name = constraint.removeprefix("<=").strip()
+    if name == "any":
+        return UNLIMITED
     return int(name) if name.isdigit() else device.limits[name]
 
 
 def default_steps(nest: Nest, device: Device, free: int) -> dict[str, int]:
     """A step for every parameter: the device's limit; free axes at most `free`, moving ones one PSUM bank of fp32."""
     bank = device.limits["psum_bank_bytes"] // NUMPY_DTYPES["f32"].itemsize
-    largest = {"free": free, "moving": bank}
+    largest = {"free": free, "moving": bank, "block": BLOCK_STEP}
     return {
         p: min(limit_of(c, device), largest.get(p.rpartition("_")[2], limit_of(c, device)))
         for p, c in nest.parameters.items()
@@ -82,7 +91,10 @@ def held_bytes(nest: Nest, steps: Mapping[str, int], values: Mapping[str, int], 
 
 def fits(nest: Nest, steps: Mapping[str, int], values: Mapping[str, int], device: Device) -> bool:
     """Whether everything held fits the device at once (live ranges only make it better)."""
-    held = held_bytes(nest, steps, values, device)
+    try:
+        held = held_bytes(nest, steps, values, device)
+    except NotHeld:
+        return False
     return (
         held is not None
         and held["sbuf"] <= device.limits["sbuf_bytes_per_partition"]

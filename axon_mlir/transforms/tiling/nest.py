@@ -59,8 +59,9 @@ class Leaf:
     """One load, computation or store.
 
     `dims` says which dimension each tile axis runs over: a name, `*step` for an axis of `step` equal elements, or ''
-    for one element. `red`: the loops of the path that the result folds over. Loads and stores name a `tensor` in HBM
-    and the tile axis (or None) of each of its axes. `name` is the value defined (for a store: the tensor).
+    for one element. `red`: the loops of the path that the result folds over. Loads and stores name a `tensor` in HBM,
+    the tile axis (or None) of each of its axes, and in `at` the dimension that each axis outside the tile stands at
+    ('' for its first element). `name` is the value defined (for a store: the tensor).
     """
 
     kind: str
@@ -73,6 +74,7 @@ class Leaf:
     red: frozenset[LoopKey] = frozenset()
     tensor: str = ""
     axes: tuple[int | None, ...] = ()
+    at: tuple[str, ...] = ()
     dtype: str = "f32"
     space: str = "sbuf"
 
@@ -85,6 +87,10 @@ class Leaf:
     def folded(self) -> frozenset[LoopKey]:
         """Loops inside which the result is not complete; a tensor is complete only after all of them."""
         return frozenset(self.path) if self.kind == "store" else self.red
+
+
+class NotHeld(Exception):
+    """A value is read where no tile can hold it."""
 
 
 @dataclass
@@ -337,7 +343,7 @@ class _Emitter:
         if leaf.kind == "store":
             (name,) = leaf.ins
             value = self.operand(name, leaf, block, scope)
-            starts = [self.index(block, "0") if a is None else self.start(block, here[a]) for a in leaf.axes]
+            starts = self.starts(leaf, here, block, scope)
             op = StoreOp(value, scope.values[leaf.tensor], starts, leaf.axes)
             block.add_op(op)
             scope.values[leaf.tensor] = op.result
@@ -348,7 +354,7 @@ class _Emitter:
         held = self.held.get(leaf.name, here)
         in_place = held == here
         if leaf.kind == "load":
-            starts = [self.index(block, "0") if a is None else self.start(block, here[a]) for a in leaf.axes]
+            starts = self.starts(leaf, here, block, scope)
             made = LoadOp(
                 scope.values[leaf.tensor], starts, [self.extent(block, r) for r in here], leaf.axes, type_, dims
             )
@@ -378,6 +384,18 @@ class _Emitter:
         else:
             scope.values[leaf.name] = result
             self.held.setdefault(leaf.name, here)
+
+    def starts(self, leaf: Leaf, here: tuple[_Region, _Region], block: Block, scope: _Scope) -> list[SSAValue]:
+        """Where a load or store begins, per axis of its tensor."""
+        out: list[SSAValue] = []
+        for n, a in enumerate(leaf.axes):
+            if a is not None:
+                out.append(self.start(block, here[a]))
+            elif n < len(leaf.at) and leaf.at[n]:
+                out.append(self.start(block, self.region(block, leaf.at[n], scope.loops)))
+            else:
+                out.append(self.index(block, "0"))
+        return out
 
     def neutral(self, leaf: Leaf, here: tuple[_Region, _Region], block: Block, type_: TileType) -> SSAValue:
         op = NeutralOp(leaf.monoid or "sum", [self.extent(block, r) for r in here], type_)
@@ -420,9 +438,15 @@ class _Emitter:
 
 
 def scopes(root: _Loop, nest: Nest) -> Iterable[tuple[Leaf, tuple[str, str]]]:
-    """Every value with the bounds of what it holds, as texts over parameters and sizes."""
+    """Every value with the bounds of what it holds, as texts over parameters and sizes.
+
+    Raises NotHeld for a value that would have to be kept over a dimension outside its tile.
+    """
     emitter = _Emitter(nest, root, Block())
     for name, leaf in emitter.leaf.items():
+        for loop in emitter.crossed(name):
+            if loop.key is not None and loop.key.dim not in leaf.dims and loop.key not in leaf.red:
+                raise NotHeld(f"{name} is read outside the loop over {loop.key.dim}")
         chain = emitter.scope_of[name].chain()
         if emitter.scope_of[name] is emitter.home[name]:
             chain = emitter.home[name].chain()
@@ -490,6 +514,8 @@ class _Reader:
         """Tile value -> the leaf value it is, or holds."""
         self.buffers: dict[SSAValue, str] = {}
         """Buffer or accumulator -> its own provisional name."""
+        self.starts: dict[SSAValue, str] = {}
+        """Start of a loop -> its dimension."""
         self.named: dict[str, str] = {}
         """Provisional buffer name -> the leaf value that it turned out to hold."""
 
@@ -529,13 +555,16 @@ class _Reader:
                     source = self.name_of(op.value)
                     dims = next(x.dims for x in self.leaves if x.name == source)
                     self.leaves.append(
-                        Leaf("store", name, dims, keys, (source,), tensor=name, axes=op.axis_map())
+                        Leaf(
+                            "store", name, dims, keys, (source,), tensor=name, axes=op.axis_map(), at=self.at(op),
+                        )  # fmt: skip
                     )
                 case _:
                     pass
 
     def loop(self, op: ForOp, path: tuple[tuple[ForOp, LoopKey], ...]) -> None:
         key = LoopKey(op.dim.data, op.level.data, op.step.data)
+        self.starts[op.start] = key.dim
         for init, arg in zip(op.inits, op.carried, strict=True):
             if init in self.tensor:
                 self.tensor[arg] = self.tensor[init]
@@ -553,13 +582,19 @@ class _Reader:
             raise AxonError(f"'{op.name}' does not say which dimensions it runs over", where=place(op), accepted='dims ["m", "k"]')
         return (op.dims.data[0].data, op.dims.data[1].data)
 
+    def at(self, op: LoadOp | StoreOp) -> tuple[str, ...]:
+        """The dimension that each tensor axis outside the tile stands at."""
+        return tuple(
+            "" if a is not None else self.starts.get(o, "") for o, a in zip(op.offsets, op.axis_map(), strict=True)
+        )
+
     def named_leaf(self, op: LoadOp, result: SSAValue, keys: tuple[LoopKey, ...], kind: str) -> Leaf:
         name = f"v{len(self.leaves)}"
         self.value[result] = name
         type_ = result.type
         assert isinstance(type_, TileType)
         return Leaf(
-            kind, name, self.dims(op), keys, tensor=self.tensor[op.source], axes=op.axis_map(),
+            kind, name, self.dims(op), keys, tensor=self.tensor[op.source], axes=op.axis_map(), at=self.at(op),
             dtype=dtype_name(type_.element_type), space=type_.space.data,
         )  # fmt: skip
 
@@ -585,4 +620,4 @@ class _Reader:
         )  # fmt: skip
 
 
-__all__ = ["PARAMETERS", "SIZES", "Leaf", "LoopKey", "Nest", "build", "collect", "emit", "scopes"]
+__all__ = ["PARAMETERS", "SIZES", "Leaf", "LoopKey", "Nest", "NotHeld", "build", "collect", "emit", "scopes"]

@@ -6,10 +6,11 @@ fits the device:
 
 1. a load of an intermediate, in the layout it was stored in, becomes the stored value itself; an elementwise reader of
    a contraction takes over the contraction's loops;
-2. a store that nothing needs any more goes; values that stay on chip are widened to fp32, except operands of
-   contractions; a sole copy out of PSUM before an elementwise reader goes;
+2. a store that nothing needs any more goes; values that stay on chip are widened to fp32, except operands of the
+   tensor engine; a sole copy out of PSUM before an elementwise reader goes;
 3. equal loads become one;
-4. a load leaves the loops over dimensions that it does not have.
+4. a load, with the moves that only it feeds, leaves the loops over dimensions that it does not have, and then takes
+   longer rows.
 
 What cannot be merged (a fold that is read inside its own loop, another layout) keeps its way through HBM.
 """
@@ -26,6 +27,8 @@ from xdsl.passes import ModulePass
 from axon_mlir.targets import Device
 from axon_mlir.transforms.tiling.capacity import FREE_STEP, default_steps, device_of, fits, values_of
 from axon_mlir.transforms.tiling.nest import Leaf, LoopKey, Nest, collect, emit
+from axon_mlir.transforms.tiling.structure import Structure, structure_of
+from axon_mlir.transforms.tiling.tile_symbolic import COPY, FREE, ROLES, TRANSPOSE
 
 
 @dataclass(frozen=True)
@@ -37,7 +40,8 @@ class TileFuse(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         device = device_of(op)
         for func in [f for f in op.body.block.ops if isinstance(f, FuncOp) and not f.is_declaration]:
-            new = emit(func, fused(collect(func), values_of(func), device))
+            nest = fused(collect(func), values_of(func), device, structure_of(func))
+            new = emit(func, nest)
             block = func.parent
             assert block is not None
             block.insert_op_before(new, func)
@@ -45,44 +49,51 @@ class TileFuse(ModulePass):
             func.erase()
 
 
-def fused(nest: Nest, values: dict[str, int], device: Device) -> Nest:
+def fused(nest: Nest, values: dict[str, int], device: Device, structure: Structure | None = None) -> Nest:
     """The fused nest."""
-    return _Fuser(values, device).run(nest)
+    return _Fuser(values, device, structure or Structure()).run(nest)
 
 
-def is_contraction(leaf: Leaf) -> bool:
-    """Whether a leaf works on the matrix engine: its operands lie with the folded dimension on partitions."""
+def on_engine(leaf: Leaf) -> bool:
+    """Whether a leaf runs on the tensor engine: its operands are tiles in SBUF, its result is in PSUM."""
     return leaf.kind == "compute" and leaf.space == "psum"
 
 
-def is_copy(leaf: Leaf) -> bool:
+def is_move(leaf: Leaf) -> bool:
     """Whether a computation only moves its one operand."""
-    if leaf.kind != "compute" or len(leaf.ins) != 1 or leaf.monoid is not None:
-        return False
-    body = leaf.text.rpartition("=")[2].strip(" }")
-    return body in ("a[p, f]", "x0[p, f]")
+    return leaf.kind == "compute" and leaf.monoid is None and leaf.text in (COPY, TRANSPOSE)
+
+
+def is_copy(leaf: Leaf) -> bool:
+    return is_move(leaf) and leaf.text == COPY
 
 
 class _Fuser:
-    def __init__(self, values: dict[str, int], device: Device):
+    def __init__(self, values: dict[str, int], device: Device, structure: Structure):
         self.values = values
         self.device = device
+        self.structure = structure
 
     def acceptable(self, nest: Nest) -> bool:
         return fits(nest, default_steps(nest, self.device, FREE_STEP), self.values, self.device)
 
     def run(self, nest: Nest) -> Nest:
         for load in [x for x in nest.leaves if x.kind == "load" and not x.tensor.startswith("in")]:
+            if load.tensor in self.structure.apart:
+                continue
             tried = self.forwarded(nest, load)
             if tried is not None and self.acceptable(self.tidied(tried)):
                 nest = tried
         nest = self.tidied(nest)
         nest = self.shared_loads(nest)
-        for load in [x for x in nest.leaves if x.kind == "load"]:
-            tried = self.hoisted(nest, load)
-            if tried is not None and self.acceptable(tried):
-                nest = tried
-        return nest
+        for leaf in [x for x in nest.leaves if x.kind != "store"]:
+            if leaf.kind == "load" and leaf.tensor in self.structure.fixed:
+                continue
+            for change in (self.hoisted, self.lengthened):
+                tried = change(nest, leaf.name)
+                if tried is not None and self.acceptable(tried):
+                    nest = tried
+        return self.tidied(nest)
 
     def forwarded(self, nest: Nest, load: Leaf) -> Nest | None:
         """The nest with one load of an intermediate replaced by the value that was stored."""
@@ -91,11 +102,11 @@ class _Fuser:
         if store.axes != load.axes or source.dims != load.dims:
             return None
         readers = [x for x in nest.leaves if load.name in x.ins]
-        if any(is_contraction(x) for x in readers) and source.space != "sbuf":
+        if any(on_engine(x) for x in readers) and source.space != "sbuf":
             return None
         rename: dict[LoopKey, LoopKey] = {}
         members: set[str] = set()
-        if not any(is_contraction(x) for x in readers):
+        if not any(on_engine(x) for x in readers):
             # Run the readers under the producer's loops: same dimension, the producer's step.
             for key in load.path:
                 theirs = [k for k in store.path if k.dim == key.dim]
@@ -125,7 +136,7 @@ class _Fuser:
                 linked = bool(members & set(leaf.ins)) if leaf.kind != "load" else False
                 if leaf.kind == "load":
                     linked = any(leaf.name in x.ins and x.name in members for x in nest.leaves if x.kind == "compute")
-                if leaf.name not in members and linked and not is_contraction(leaf):
+                if leaf.name not in members and linked and not on_engine(leaf):
                     members.add(leaf.name)
                     changed = True
         return members
@@ -142,9 +153,11 @@ class _Fuser:
             if len(kept) == len(leaves):
                 break
             leaves = kept
-        fixed = {n for x in leaves if x.kind == "store" or is_contraction(x) for n in x.ins}
+        fixed = {n for x in leaves if x.kind == "store" or on_engine(x) for n in x.ins}
         leaves = [
-            replace(x, dtype="f32") if x.kind == "compute" and x.name not in fixed and x.dtype in ("bf16", "f16") else x
+            replace(x, dtype="f32")
+            if x.kind == "compute" and x.name not in fixed and x.text != TRANSPOSE and x.dtype in ("bf16", "f16")
+            else x
             for x in leaves
         ]
         used_steps = {k.step for x in leaves for k in x.path} | {d[1:] for x in leaves for d in x.dims if d.startswith("*")}
@@ -158,7 +171,7 @@ class _Fuser:
         for copy in [x for x in leaves if is_copy(x) and by_name[x.ins[0]].space == "psum"]:
             source = copy.ins[0]
             for n, leaf in enumerate(leaves):
-                if leaf.kind != "compute" or copy.name not in leaf.ins or is_contraction(leaf) or leaf.dims != copy.dims:
+                if leaf.kind != "compute" or copy.name not in leaf.ins or on_engine(leaf) or leaf.dims != copy.dims:
                     continue
                 if any(by_name[i].space == "psum" for i in leaf.ins):
                     continue
@@ -186,9 +199,43 @@ class _Fuser:
                 seen.append(load)
         return nest
 
-    def hoisted(self, nest: Nest, load: Leaf) -> Nest | None:
-        """One load taken out of the loops over dimensions it has not."""
-        path = tuple(k for k in load.path if k.dim in load.dims)
-        if path == load.path:
+    def hoisted(self, nest: Nest, name: str) -> Nest | None:
+        """A load or move, with the moves that only it feeds, taken out of the loops over dimensions it has not."""
+        leaf = next(x for x in nest.leaves if x.name == name and x.kind != "store")
+        if leaf.kind != "load" and not is_move(leaf):
             return None
-        return replace(nest, leaves=[replace(x, path=path) if x.name == load.name else x for x in nest.leaves])
+        group = {name}
+        for x in nest.leaves:
+            if is_move(x) and x.ins[0] in group and all(y is x or x.ins[0] not in y.ins for y in nest.leaves):
+                group.add(x.name)
+        needed = set(leaf.dims) | set(leaf.at)
+        changed = False
+        leaves: list[Leaf] = []
+        for x in nest.leaves:
+            if x.name in group and x.kind != "store":
+                path = tuple(k for k in x.path if k.dim in needed)
+                changed = changed or path != x.path
+                x = replace(x, path=path)
+            leaves.append(x)
+        return replace(nest, leaves=leaves) if changed else None
+
+    def lengthened(self, nest: Nest, name: str) -> Nest | None:
+        """A load whose rows follow the tiles of its reader, with rows of their own length instead."""
+        leaf = next(x for x in nest.leaves if x.name == name and x.kind != "store")
+        dim = leaf.dims[1]
+        if leaf.kind != "load" or not dim or not _rows_run_along(leaf, 1):
+            return None
+        keys = [k for k in leaf.path if k.dim == dim and k.level == "tile"]
+        parameter = f"{dim}_{FREE}"
+        if not keys or keys[-1].step == parameter:
+            return None
+        path = [k for k in leaf.path if k not in keys]
+        position = next(n for n, k in enumerate(leaf.path) if k == keys[0])
+        path.insert(min(position, len(path)), LoopKey(dim, "tile", parameter))
+        leaves = [replace(x, path=tuple(path)) if x.name == name and x.kind == "load" else x for x in nest.leaves]
+        return replace(nest, leaves=leaves, parameters={**nest.parameters, parameter: ROLES[FREE]})
+
+
+def _rows_run_along(leaf: Leaf, axis: int) -> bool:
+    """Whether the tensor's last axis is this axis of the tile, so that longer tiles mean longer rows in HBM."""
+    return bool(leaf.axes) and leaf.axes[-1] == axis

@@ -12,9 +12,12 @@ tile.for m.tile (%m, %mn) = %0 to %M step "m_part" (collect %o = ...) {
     %c = tile.leaf "op leaf(a[P, F], b[P, F]) -> c[P, F] { c[p, f] = mul(a[p, f], b[p, f]) }" (%a, %b)
     %q = tile.store %c into %p[%m along p, %k along f] ...
 ```
-Contractions take the layout of the device's matrix engine: the folded dimension on the partitions of both operands.
+A result has one dimension on partitions and one along the free axis; further ones are loops of step one. Contractions
+take the layout of the device's matrix engine: a folded dimension on the partitions of both operands. Which operand is
+stationary follows from what the readers of the result need on partitions.
+
 Tile parameters are `<dim>_part` (a partition axis), `<dim>_free` (a free axis), `<dim>_moving` (the free axis of a
-contraction); their constraints stand in the function's attribute `tile.parameters`.
+contraction), `<dim>_block`; their constraints stand in the function's attribute `tile.parameters`.
 """
 
 from __future__ import annotations
@@ -37,10 +40,15 @@ from axon_mlir.semantics.index import size as size_index
 from axon_mlir.semantics.shapes import tensor_type
 from axon_mlir.transforms.tiling.nest import Leaf, LoopKey, Nest, emit
 from axon_mlir.transforms.tiling.program import Computation, Program, Tensor, analyse, folds_of, reads_of
+from axon_mlir.transforms.tiling.structure import STRUCTURE, Structure, structure_attribute, structure_of
 
-PART, FREE, MOVING = "part", "free", "moving"
-ROLES = {PART: "partitions", FREE: "free_elements_psum", MOVING: "moving_free"}
-"""The role of a tile axis -> the device limit that bounds its step."""
+PART, FREE, MOVING, BLOCK = "part", "free", "moving", "block"
+ROLES = {PART: "<= partitions", FREE: "<= free_elements_psum", MOVING: "<= moving_free", BLOCK: "any"}
+"""The role of a step -> the constraint on it: a device limit, or none."""
+
+MATMUL = "op leaf(a[K, M], b[K, N]) -> c[M, N] { c[m, n] = sum(k < K: mul(a[k, m], b[k, n])) }"
+COPY = "op leaf(a[P, F]) -> c[P, F] { c[p, f] = a[p, f] }"
+TRANSPOSE = "op leaf(a[P, F]) -> c[F, P] { c[f, p] = a[p, f] }"
 
 
 @dataclass(frozen=True)
@@ -51,7 +59,10 @@ class TileSymbolic(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for func in [f for f in op.body.block.ops if isinstance(f, FuncOp) and not f.is_declaration]:
-            new = emit(func, tiled(analyse(func)))
+            structure = structure_of(func)
+            new = emit(func, tiled(analyse(func), structure))
+            if structure != Structure():
+                new.attributes[STRUCTURE] = structure_attribute(structure)
             block = func.parent
             assert block is not None
             block.insert_op_before(new, func)
@@ -59,45 +70,132 @@ class TileSymbolic(ModulePass):
             func.erase()
 
 
+def tiled(program: Program, structure: Structure | None = None) -> Nest:
+    """The unfused nest: one per computation."""
+    builder = _Builder(program, structure or Structure())
+    for c in program.computations:
+        builder.computation(c)
+    tensors: dict[str, TensorType[Attribute]] = {
+        c.result.name: tensor_type(c.result.shape, c.result.dtype) for c in program.computations
+    }
+    return Nest(builder.leaves, program.sizes, builder.parameters, tensors, program.outputs)
+
+
+@dataclass(frozen=True)
+class _Contraction:
+    """A contraction's dimensions: `m` only on the left, `n` only on the right, `k` folded, `batch` on both and kept.
+
+    Of each group the last is tiled, the others are loops of step one.
+    """
+
+    left: t.Read
+    right: t.Read
+    m: tuple[str, ...]
+    n: tuple[str, ...]
+    k: tuple[str, ...]
+    batch: tuple[str, ...]
+
+    def swapped(self) -> _Contraction:
+        return _Contraction(self.right, self.left, self.n, self.m, self.k, self.batch)
+
+
+def contraction_of(c: Computation) -> _Contraction | None:
+    """The contraction that a computation is: a sum of products of two elements that share what is folded."""
+    folds, inner = folds_of(c.body)
+    if not folds or any(f.monoid != "sum" for f in folds):
+        return None
+    if not (isinstance(inner, t.Apply) and inner.function == "mul"):
+        return None
+    left, right = inner.args
+    if not (isinstance(left, t.Read) and isinstance(right, t.Read)):
+        return None
+    folded = [d for _, d in c.fold_dims]
+    sides = [_dims_in(c, left), _dims_in(c, right)]
+    if not all(d in s for s in sides for d in folded):
+        return None
+    kept = [d for d in c.dims if d is not None]
+    return _Contraction(
+        left,
+        right,
+        tuple(d for d in kept if d in sides[0] and d not in sides[1]),
+        tuple(d for d in kept if d in sides[1] and d not in sides[0]),
+        tuple(folded),
+        tuple(d for d in kept if d in sides[0] and d in sides[1]),
+    )
+
+
+def _dims_in(c: Computation, r: t.Read) -> list[str]:
+    out: list[str] = []
+    for i in r.indices:
+        d = c.dim_of.get(i.atom) if isinstance(i.atom, Var) else None
+        if d is not None:
+            out.append(d)
+    return out
+
+
 class _Builder:
-    def __init__(self, program: Program):
+    def __init__(self, program: Program, structure: Structure):
         self.program = program
+        self.structure = structure
         self.leaves: list[Leaf] = []
         self.parameters: dict[str, str] = {}
         self.tensors: dict[str, Tensor] = {x.name: x for x in program.inputs}
         for c in program.computations:
             self.tensors[c.result.name] = c.result
-        self.columns: dict[str, str] = {}
-        """Tensors made as one element per partition -> the dimension on partitions."""
+        self.layout: dict[str, tuple[str | None, str | None]] = {}
+        """Computed tensor -> the dimensions on its partition and free axis."""
+        self.wanted = _wanted_partitions(program) if structure.plan == "layout" else {}
         self.count = 0
 
     def value(self) -> str:
         self.count += 1
         return f"v{self.count}"
 
+    # -- loops ---------------------------------------------------------------------------------------------------
+
+    def parameter(self, dim: str, role: str) -> str:
+        name = f"{dim}_{role}"
+        self.parameters[name] = ROLES[role]
+        return name
+
     def loop(self, dim: str, role: str) -> LoopKey:
-        parameter = f"{dim}_{role}"
-        self.parameters[parameter] = f"<= {ROLES[role]}"
-        return LoopKey(dim, "tile", parameter)
+        return LoopKey(dim, "tile", self.parameter(dim, role))
+
+    def path(self, *loops: LoopKey) -> tuple[LoopKey, ...]:
+        """Loops with the block loops of their dimensions in front."""
+        present = {k.dim for k in loops}
+        blocks = [
+            LoopKey(d, "block", self.parameter(d, BLOCK)) for d in self.structure.blocks if d in present
+        ]
+        return (*blocks, *loops)
+
+    def single(self, dims: tuple[str, ...] | list[str]) -> tuple[LoopKey, ...]:
+        """Loops that take one index at a time."""
+        return tuple(LoopKey(d, "tile", "1") for d in dims)
 
     def repeated(self, dim: str | None) -> str:
         """An axis of equal elements, as long as the tile of the dimension (one element without a dimension)."""
         if dim is None:
             return ""
-        self.loop(dim, PART)
-        return f"*{dim}_{PART}"
+        return f"*{self.parameter(dim, PART)}"
 
-    def load(self, read: t.Read, part: str | None, free: str | None, dims: dict[Var, str | None], path: tuple[LoopKey, ...]) -> str:
-        """Load the elements that a computation reads, with `part` on the partitions and `free` along them."""
-        axes: list[int | None] = []
-        used: set[str] = set()
-        for i in read.indices:
-            d = dims.get(i.atom) if isinstance(i.atom, Var) else None
-            axes.append(0 if d is not None and d == part else 1 if d is not None and d == free else None)
-            if d is not None:
-                used.add(d)
+    # -- moves ---------------------------------------------------------------------------------------------------
+
+    def load(
+        self, c: Computation, read: t.Read, part: str | None, free: str | None, path: tuple[LoopKey, ...], turn: bool = False
+    ) -> str:
+        """Load the elements that a computation reads, with `part` on the partitions and `free` along them.
+
+        With `turn`, a tensor whose rows run along `part` is loaded as it lies and turned by the tensor engine.
+        """
+        of_axis = [c.dim_of.get(i.atom) if isinstance(i.atom, Var) else None for i in read.indices]
+        used = {d for d in of_axis if d is not None}
         first = part if part in used else None
         second = free if free in used else None
+        dtype = self.tensors[read.tensor].dtype
+        named = [d for d in of_axis if d is not None]
+        if turn and first is not None and second is not None and named and named[-1] == first:
+            return self.turned(read, of_axis, first, second, path, dtype)
         name = self.value()
         self.leaves.append(
             Leaf(
@@ -106,55 +204,89 @@ class _Builder:
                 (first if first is not None else self.repeated(part), second or ""),
                 path,
                 tensor=read.tensor,
-                axes=tuple(axes),
-                dtype=self.tensors[read.tensor].dtype,
+                axes=tuple(0 if d is not None and d == part else 1 if d is not None and d == free else None for d in of_axis),
+                at=tuple("" if d in (None, part, free) else d or "" for d in of_axis),
+                dtype=dtype,
             )
         )
         return name
 
-    def computation(self, c: Computation) -> None:
-        folds, inner = folds_of(c.body)
-        if len([d for d in c.dims if d is not None]) > 2 or len(folds) > 1:
-            raise UnsupportedError(
-                f"'{c.op.name}' has more dimensions than can be tiled yet",
-                where=place(c.op),
-                accepted="results of at most two axes, one folded axis",
+    def turned(
+        self, read: t.Read, of_axis: list[str | None], part: str, free: str, path: tuple[LoopKey, ...], dtype: str
+    ) -> str:
+        """A tile loaded row by row, transposed on the tensor engine, copied back to SBUF."""
+        inner = tuple(
+            self.loop(d, PART) for d in (free, part) if not any(k.dim == d and k.step == f"{d}_{PART}" for k in path)
+        )
+        narrow = (*path, *inner)
+        loaded, psum, value = self.value(), self.value(), self.value()
+        self.leaves.append(
+            Leaf(
+                "load",
+                loaded,
+                (free, part),
+                narrow,
+                tensor=read.tensor,
+                axes=tuple(0 if d == free else 1 if d == part else None for d in of_axis),
+                at=tuple("" if d in (None, part, free) else d or "" for d in of_axis),
+                dtype=dtype,
             )
-        if not folds:
-            self.elementwise(c)
-        elif isinstance(inner, t.Apply) and inner.function == "mul" and self.is_contraction(c, inner):
-            self.contraction(c, inner)
-        else:
-            self.reduction(c, folds[0], inner)
-
-    def is_contraction(self, c: Computation, inner: t.Apply) -> bool:
-        if c.op.name == "tensor_hl.reduce" or not all(isinstance(a, t.Read) for a in inner.args):
-            return False
-        folded = c.fold_dims[0][0]
-        sides = [{i.atom for i in a.indices if isinstance(i.atom, Var)} for a in inner.args if isinstance(a, t.Read)]
-        return all(folded in s for s in sides) and not ((sides[0] & sides[1]) - {folded})
+        )
+        self.leaves.append(Leaf("compute", psum, (part, free), narrow, (loaded,), TRANSPOSE, dtype=dtype, space="psum"))
+        self.leaves.append(Leaf("compute", value, (part, free), narrow, (psum,), COPY, dtype=dtype))
+        return value
 
     def store(self, c: Computation, value: str, part: str | None, free: str | None, path: tuple[LoopKey, ...]) -> None:
-        axes = tuple(None if d is None else 0 if d == part else 1 for d in c.dims)
-        if part is not None and free is None:
-            self.columns[c.result.name] = part
+        self.layout[c.result.name] = (part, free)
         self.leaves.append(
-            Leaf("store", c.result.name, (part or "", free or ""), path, (value,), tensor=c.result.name, axes=axes)
+            Leaf(
+                "store",
+                c.result.name,
+                (part or "", free or ""),
+                path,
+                (value,),
+                tensor=c.result.name,
+                axes=tuple(None if d is None or d not in (part, free) else 0 if d == part else 1 for d in c.dims),
+                at=tuple("" if d is None or d in (part, free) else d for d in c.dims),
+            )
         )
 
-    def elementwise(self, c: Computation) -> None:
-        named = [d for d in c.dims if d is not None]
-        if len(named) == 2:
-            part, free = named[0], named[1]
-        elif len(c.dims) == 2 and c.dims[0] is not None:
-            part, free = c.dims[0], None
-        elif named and any(self.columns.get(r.tensor) == named[0] for r in reads_of(c.body)):
-            part, free = named[0], None
+    # -- computations --------------------------------------------------------------------------------------------
+
+    def computation(self, c: Computation) -> None:
+        folds, inner = folds_of(c.body)
+        if len({f.monoid for f in folds}) > 1:
+            raise UnsupportedError(f"'{c.op.name}' folds by different monoids, which cannot be tiled yet", where=place(c.op))
+        contraction = contraction_of(c)
+        if not folds:
+            self.elementwise(c)
+        elif contraction is not None and c.op.name != "tensor_hl.reduce":
+            self.contraction(c, contraction)
         else:
-            part, free = None, named[0] if named else None
-        path = tuple(self.loop(d, r) for d, r in ((part, PART), (free, FREE)) if d is not None)
+            self.reduction(c, folds[0].monoid, inner)
+
+    def orientation(self, c: Computation, kept: list[str]) -> tuple[str | None, str | None]:
+        """Partition and free dimension of an elementwise result: as its operands lie, else the last two dimensions."""
+        for r in reads_of(c.body):
+            layout = self.layout.get(r.tensor)
+            if layout is not None and layout[0] in kept and (layout[1] in kept or (len(kept) == 1 and layout[1] is None)):
+                return layout
+        if len(kept) >= 2:
+            return kept[-2], kept[-1]
+        if len(c.dims) >= 2 and kept and c.dims[-1] is None:
+            return kept[0], None
+        return None, kept[0] if kept else None
+
+    def elementwise(self, c: Computation) -> None:
+        kept = [d for d in c.dims if d is not None]
+        part, free = self.orientation(c, kept)
+        batch = [d for d in kept if d not in (part, free)]
+        path = self.path(
+            *self.single(batch), *(self.loop(d, r) for d, r in ((part, PART), (free, FREE)) if d is not None)
+        )
         reads = reads_of(c.body)
-        names = {r: self.load(r, part, free, c.dim_of, path) for r in reads}
+        turn = self.structure.transpose == "engine" and not isinstance(c.body, t.Read)
+        names = {r: self.load(c, r, part, free, path, turn) for r in reads}
         if isinstance(c.body, t.Read):
             value = names[c.body]
             if self.tensors[c.body.tensor].dtype != c.result.dtype or self.leaves[-1].dims[0].startswith("*"):
@@ -180,19 +312,23 @@ class _Builder:
         )
         return value
 
-    def reduction(self, c: Computation, fold: t.Fold, inner: t.Term) -> None:
+    def reduction(self, c: Computation, monoid: str, inner: t.Term) -> None:
         kept = [d for d in c.dims if d is not None]
-        part = kept[0] if kept else None
-        if len(kept) > 1:
-            raise UnsupportedError(f"'{c.op.name}' keeps two axes, which cannot be tiled yet", where=place(c.op))
-        free = c.fold_dims[0][1]
-        outer = tuple(self.loop(d, PART) for d in kept)
+        folded = [d for _, d in c.fold_dims]
+        free = folded[-1]
+        part = kept[-1] if kept else None
+        for r in reads_of(inner):
+            # Follow an operand that lies with a kept dimension on partitions and a folded one along them.
+            layout = self.layout.get(r.tensor)
+            if layout is not None and layout[0] in kept and layout[1] in folded:
+                part, free = layout[0], layout[1] or free
+        outer = self.path(*self.single([d for d in kept if d != part]), *([self.loop(part, PART)] if part else []))
         key = self.loop(free, FREE)
-        path = (*outer, key)
+        red = (*self.single([d for d in folded if d != free]), key)
+        path = (*outer, *red)
         reads = reads_of(inner)
-        names = {r: self.load(r, part, free, c.dim_of, path) for r in reads}
+        names = {r: self.load(c, r, part, free, path, self.structure.transpose == "engine") for r in reads}
         value = self.value()
-        text = leaf_text(inner, reads, c.dim_of, (part, free), fold=fold.monoid)
         self.leaves.append(
             Leaf(
                 "compute",
@@ -200,56 +336,77 @@ class _Builder:
                 (part or "", ""),
                 path,
                 tuple(names.values()),
-                text,
-                fold.monoid,
-                frozenset({key}),
-                dtype="f32" if fold.monoid in ("sum", "prod") else c.result.dtype,
+                leaf_text(inner, reads, c.dim_of, (part, free), fold=monoid),
+                monoid,
+                frozenset(red),
+                dtype="f32" if monoid in ("sum", "prod") else c.result.dtype,
             )
         )
         self.store(c, self.rounded(c, value, (part or "", ""), outer), part, None, outer)
 
-    def contraction(self, c: Computation, inner: t.Apply) -> None:
-        folded = c.fold_dims[0][0]
-        k = c.fold_dims[0][1]
-        left, right = (a for a in inner.args if isinstance(a, t.Read))
-        sides = [[c.dim_of[v] for i in r.indices if isinstance(v := i.atom, Var) and v != folded] for r in (left, right)]
-        result_dims = [d for d in c.dims if d is not None]
-        if any(len(s) > 1 for s in sides):
-            raise UnsupportedError(f"'{c.op.name}' contracts tensors of rank > 2, which cannot be tiled yet", where=place(c.op))
-        m, n = (s[0] if s else None for s in sides)
-        if result_dims and m is not None and result_dims[0] != m:
-            # The first axis of the result lies on partitions: it belongs to the stationary operand.
-            left, right, m, n = right, left, n, m
-        outer = tuple(
-            key for key in (self.loop(m, PART) if m else None, self.loop(n, MOVING) if n else None) if key is not None
-        )
+    def contraction(self, c: Computation, found: _Contraction) -> None:
+        swap = c.result.name in self.structure.swap
+        wanted = self.wanted.get(c.result.name)
+        if wanted is not None and wanted in found.n:
+            swap = not swap
+        elif not found.m or (found.n and wanted is None and _first(c) in found.n):
+            # The first axis of the result lies on partitions, unless there is a reason.
+            swap = not swap
+        if swap:
+            found = found.swapped()
+        m, n = found.m[-1] if found.m else None, found.n[-1] if found.n else None
+        k = found.k[-1]
+        single = [*found.batch, *found.m[:-1], *found.n[:-1]]
+        rows = [self.loop(m, PART)] if m else []
+        columns = [self.loop(n, MOVING)] if n else []
+        tiles = [*rows, *columns] if self.structure.order == "mn" else [*columns, *rows]
+        blocked = self.structure.accumulate == "sbuf"
+        outer = self.path(*self.single(single), *tiles)
         key = self.loop(k, PART)
-        path = (*outer, key)
-        names = [self.load(r, k, d, c.dim_of, path) for r, d in ((left, m), (right, n))]
+        block = [LoopKey(k, "block", self.parameter(k, BLOCK))] if blocked and k not in self.structure.blocks else []
+        red = (*self.single(found.k[:-1]), key)
+        path = (*outer, *block, *red)
+        turn = self.structure.transpose == "engine"
+        names = [self.load(c, r, k, d, path, turn) for r, d in ((found.left, m), (found.right, n))]
         value = self.value()
-        self.leaves.append(
-            Leaf(
-                "compute",
-                value,
-                (m or "", n or ""),
-                path,
-                tuple(names),
-                "op leaf(a[K, M], b[K, N]) -> c[M, N] { c[m, n] = sum(k < K: mul(a[k, m], b[k, n])) }",
-                "sum",
-                frozenset({key}),
-                space="psum",
-            )
-        )
-        self.store(c, self.rounded(c, value, (m or "", n or ""), outer, copy=True), m, n, outer)
+        dims = (m or "", n or "")
+        folded = frozenset(red) if block else frozenset(x for x in path if x.dim in found.k)
+        self.leaves.append(Leaf("compute", value, dims, path, tuple(names), MATMUL, "sum", folded, space="psum"))
+        if block:
+            total = self.value()
+            self.leaves.append(Leaf("compute", total, dims, (*outer, *block), (value,), COPY, "sum", frozenset(block)))
+            value = total
+        self.store(c, self.rounded(c, value, dims, outer, copy=not block), m, n, outer)
 
     def rounded(self, c: Computation, value: str, dims: tuple[str, str], path: tuple[LoopKey, ...], copy: bool = False) -> str:
         """The accumulated value in the result's type, in SBUF."""
         if not copy and self.leaves[-1].dtype == c.result.dtype:
             return value
         name = self.value()
-        text = "op leaf(a[P, F]) -> c[P, F] { c[p, f] = a[p, f] }"
-        self.leaves.append(Leaf("compute", name, dims, path, (value,), text, dtype=c.result.dtype))
+        self.leaves.append(Leaf("compute", name, dims, path, (value,), COPY, dtype=c.result.dtype))
         return name
+
+
+def _first(c: Computation) -> str | None:
+    return next((d for d in c.dims if d is not None), None)
+
+
+def _wanted_partitions(program: Program) -> dict[str, str]:
+    """For results that end up as an operand of a contraction: the dimension that is folded there.
+
+    Looked for from the last computation back, through elementwise ones.
+    """
+    wanted: dict[str, str] = {}
+    for c in reversed(program.computations):
+        found = contraction_of(c)
+        if found is not None and c.op.name != "tensor_hl.reduce":
+            for r in (found.left, found.right):
+                wanted.setdefault(r.tensor, found.k[-1])
+        elif not folds_of(c.body)[0] and c.result.name in wanted:
+            for r in reads_of(c.body):
+                if wanted[c.result.name] in _dims_in(c, r) and len(_dims_in(c, r)) >= 2:
+                    wanted.setdefault(r.tensor, wanted[c.result.name])
+    return wanted
 
 
 def leaf_text(
@@ -293,14 +450,3 @@ def spelled_sizes(body: t.Term) -> tuple[t.Term, str]:
     spelled: dict[Size | Var, Index] = {Size(s): size_index(SIZE_PREFIX + s) for s in sizes}
     attributes = f" <{', '.join(f'{SIZE_PREFIX}{s}: index' for s in sizes)}>" if sizes else ""
     return t.substitute(body, spelled), attributes
-
-
-def tiled(program: Program) -> Nest:
-    """The unfused nest: one per computation."""
-    builder = _Builder(program)
-    for c in program.computations:
-        builder.computation(c)
-    tensors: dict[str, TensorType[Attribute]] = {
-        c.result.name: tensor_type(c.result.shape, c.result.dtype) for c in program.computations
-    }
-    return Nest(builder.leaves, program.sizes, builder.parameters, tensors, program.outputs)
