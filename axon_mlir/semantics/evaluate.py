@@ -78,7 +78,7 @@ class _Walk:
     def fold(self, x: t.Fold) -> np.ndarray:
         extent = self.index(x.extent)
         ragged = not isinstance(extent, int)
-        longest = int(np.max(extent)) if ragged else int(extent)
+        longest = max(0, int(np.max(extent)) if ragged else int(extent))
         self.depth += 1
         self.axes[x.var] = (self.depth, longest)
         body = self.term(x.body)
@@ -125,7 +125,10 @@ class _Walk:
     def read(self, array: np.ndarray, indices: tuple[Index, ...]) -> np.ndarray:
         atoms = [i.atom for i in indices]
         plain = [a for a in atoms if isinstance(a, Var) and a in self.axes]
-        numbers = all(isinstance(a, Var) or i.constant is not None for a, i in zip(atoms, indices, strict=True))
+        numbers = all(
+            isinstance(a, Var) or (i.constant is not None and 0 <= i.constant < n)
+            for a, i, n in zip(atoms, indices, array.shape, strict=True)
+        )
         if numbers and len(set(plain)) == len(plain) and all(
             self.axes[a][1] == array.shape[n]
             for n, a in enumerate(atoms)
@@ -147,7 +150,7 @@ class _Walk:
         body: t.Term = x
         while isinstance(body, t.Fold) and body.monoid == "sum":
             extent = self.index(body.extent)
-            if not isinstance(extent, int):
+            if not isinstance(extent, int) or extent < 1:
                 return None
             summed[body.var] = extent
             body = body.body
@@ -163,6 +166,8 @@ class _Walk:
             for n, i in enumerate(f.indices):
                 a = i.atom
                 if i.constant is not None:
+                    if not 0 <= i.constant < array.shape[n]:
+                        return None
                     continue
                 if not isinstance(a, Var) or (a not in summed and a not in self.axes):
                     return None

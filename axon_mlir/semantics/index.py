@@ -443,6 +443,8 @@ def parse(text: str, names: Callable[[str], Index] = size) -> Index:
             if token == "ceildiv":
                 if len(args) != 2:
                     raise ValueError(f"'{text}': ceildiv takes two arguments")
+                if args[1].constant is not None and args[1].constant < 1:
+                    raise ValueError(f"'{text}' divides by {args[1]}; a divisor is positive")
                 return ceil_div(args[0], args[1])
             return minimum(*args) if token == "min" else maximum(*args)
         if token and (token[0].isalpha() or token[0] == "_"):
@@ -454,6 +456,8 @@ def parse(text: str, names: Callable[[str], Index] = size) -> Index:
         while peek() in ("*", "//", "%"):
             op = take()
             right = primary()
+            if op != "*" and right.constant is not None and right.constant < 1:
+                raise ValueError(f"'{text}' divides by {right}; a divisor is positive")
             left = left * right if op == "*" else left // right if op == "//" else left % right
         return left
 

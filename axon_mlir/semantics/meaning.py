@@ -155,7 +155,13 @@ def parse_op(text: str) -> OpMeaning:
     for result, (left, _) in zip(declared, parsed, strict=True):
         if len(result.items) != len(left.items):
             raise MeaningError(f"op {name}: the equation of {left.name} indexes another rank than its result")
-    return OpMeaning(str(name), tuple(_access(o) for o in _children(operands)), kinds, declared, parsed, text)
+        named = [str(i.children[0]) for i in left.items if isinstance(i, Tree) and i.data == "name"]
+        if len(set(named)) != len(named):
+            raise MeaningError(f"op {name}: the equation of {left.name} names an index twice")
+    given = tuple(_access(o) for o in _children(operands))
+    if len({o.name for o in given}) != len(given):
+        raise MeaningError(f"op {name}: two operands have one name")
+    return OpMeaning(str(name), given, kinds, declared, parsed, text)
 
 
 def parse_scalar(text: str, names: Callable[[str], t.Term | None]) -> t.Term:
@@ -253,6 +259,8 @@ class _Scope:
                 self.indices[str(item.children[0])] = of_var(made_one)
                 out.append(made_one)
             else:
+                if self.items_of(item) != (const(0),) or self.items_of(size_item) != (const(1),):
+                    raise self.error(f"the equation of {left.name} names no index of an axis", accepted="0 at an axis of size 1")
                 out.append(fresh_var("u"))
         return tuple(out)
 
@@ -292,10 +300,12 @@ class _Scope:
                 return self.named(str(kids[0]))
             case "pack" | "sized_pack":
                 return self.value_of(kids[0])
-            case "permute":
-                return tuple(self.pack_of(kids[0])[p] for p in self.attribute(str(kids[1])))
-            case "permute_inverse":
+            case "permute" | "permute_inverse":
                 source, perm = self.pack_of(kids[0]), tuple(self.attribute(str(kids[1])))
+                if sorted(perm) != list(range(len(source))):
+                    raise self.error(f"{list(perm)} does not permute {len(source)} axes")
+                if node.data == "permute":
+                    return tuple(source[p] for p in perm)
                 return tuple(source[perm.index(p)] for p in range(len(perm)))
             case "neg":
                 value = self.value_of(kids[0])
@@ -303,7 +313,10 @@ class _Scope:
             case "add" | "sub" | "mul" | "floordiv" | "mod":
                 return self.arithmetic(str(node.data), self.value_of(kids[0]), self.value_of(kids[1]))
             case "call":
-                return self.pack_call(str(kids[0]), _children(kids[1]))
+                try:
+                    return self.pack_call(str(kids[0]), _children(kids[1]))
+                except (IndexError, ValueError) as e:
+                    raise self.error(f"'{kids[0]}' does not fit its arguments: {e}") from e
             case other:
                 raise self.error(f"'{other}' is not index arithmetic")
 
@@ -314,8 +327,15 @@ class _Scope:
             right = b if isinstance(b, tuple) else (b,) * n
             if len(left) != len(right):
                 raise self.error("packs of different lengths meet")
-            return tuple(_INDEX_OPERATORS[op](x, y) for x, y in zip(left, right, strict=True))
+            return tuple(_INDEX_OPERATORS[op](x, self.divisor(op, y)) for x, y in zip(left, right, strict=True))
+        b = self.divisor(op, b)
         return _INDEX_OPERATORS[op](a, b)
+
+    def divisor(self, op: str, b: Index) -> Index:
+        """The right operand; of a division it is positive."""
+        if op in ("floordiv", "mod") and b.constant is not None and b.constant < 1:
+            raise self.error(f"a division by {b}; a divisor is positive")
+        return b
 
     def named(self, name: str) -> Index | _Pack:
         for table in (self.indices, self.sizes):
@@ -397,7 +417,7 @@ class _Scope:
                 name = str(kids[0])
                 if name not in self.reads:
                     raise self.error(f"'{name}' is not an operand")
-                return self.reads[name]([i for item in _children(kids[1]) for i in self.items_of(item)])
+                return self.read(name, [i for item in _children(kids[1]) for i in self.items_of(item)])
             case "add" | "sub" | "mul" | "div":
                 return t.Apply(str(node.data), (self.scalar(kids[0]), self.scalar(kids[1])))
             case "floordiv" | "mod":
@@ -417,13 +437,19 @@ class _Scope:
             case other:
                 raise self.error(f"'{other}' is not a scalar expression")
 
+    def read(self, name: str, indices: list[Index]) -> t.Term:
+        try:
+            return self.reads[name](indices)
+        except ValueError as e:
+            raise self.error(f"operand {name}: {e}") from e
+
     def scalar_name(self, name: str) -> t.Term:
         if self.outer is not None:
             found = self.outer(name)
             if found is not None:
                 return found
         if name in self.reads:
-            return self.reads[name]([])
+            return self.read(name, [])
         if name in self.attributes and name not in self.indices and name not in self.sizes:
             value = self.attributes[name]
             if isinstance(value, Index):

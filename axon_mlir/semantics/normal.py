@@ -28,7 +28,7 @@ LEMMAS: dict[str, str] = {
     "congruence": "equal arguments give equal values",
     "scale": "sum(k < n: c * f[k]) = c * sum(k < n: f[k])",
     "add": "sum(k < n: f[k] + g[k]) = sum(k < n: f[k]) + sum(k < n: g[k])",
-    "const": "sum(k < n: c) = n * c",
+    "const": "sum(k < n: c) = n * c, n >= 0",
     "fubini": "sum(k < n: sum(l < m: f[k, l])) = sum(l < m: sum(k < n: f[k, l]))",
     "tile": "sum(t < ceildiv(n, s): sum(j < min(s, n - s * t): f[s * t + j])) = sum(k < n: f[k])",
     "single": "fold(k < 1: f[k]) = f[0]",
@@ -235,6 +235,8 @@ def atom_symbols(a: Atom) -> frozenset[Size | Var]:
 
 _guard_symbols: dict[Guarded, frozenset[Size | Var]] = {}
 _guard_conditions: dict[Guarded, t.Condition] = {}
+_guard_heights: dict[Guarded, int] = {}
+"""The binder height of each guard's condition."""
 
 
 def guard_condition(a: Guarded) -> t.Condition:
@@ -285,7 +287,7 @@ def _binder_height(a: Atom) -> int:
         case Opaque(_, args) | Extreme(_, args):
             return max(map(_poly_height, args), default=0)
         case Guarded(_, x, y):
-            return max(_poly_height(x), _poly_height(y))
+            return max(_poly_height(x), _poly_height(y), _guard_heights[a])
         case _:
             return 0
 
@@ -302,17 +304,46 @@ def _bound_var(n: int) -> Var:
     return Var(f"#{n}")
 
 
+LARGEST_DIVISOR = 1 << 12
+"""Larger factors are not looked for (a constant of 17 digits may be a prime); their product then counts as a prime."""
+
+
 def _factorise(n: int) -> dict[int, int]:
     out: dict[int, int] = {}
     d = 2
-    while d * d <= n:
+    while d * d <= n and d <= LARGEST_DIVISOR:
         while n % d == 0:
             out[d] = out.get(d, 0) + 1
             n //= d
         d += 1
-    if n > 1:
+    root = isqrt(n)
+    if n > 1 and root * root == n:
+        out[root] = out.get(root, 0) + 2
+    elif n > 1:
         out[n] = out.get(n, 0) + 1
     return out
+
+
+def _at_least(i: Index, bound: int) -> bool:
+    """Whether an extent is at least the bound (0 or 1) by signs alone: sizes are >= 1, index variables >= 0."""
+    lowest = 0
+    for m, c in i.terms:
+        if c < 0 and m:
+            return False
+        lowest += c * min((_least(a) for a in m), default=1)
+    return lowest >= bound
+
+
+def _least(a: IndexAtom) -> int:
+    match a:
+        case Size():
+            return 1
+        case Div(n, _) if _at_least(n, 0):
+            return 0
+        case Var():
+            return 0
+        case _:
+            return -(1 << 62)
 
 
 class Normalizer:
@@ -541,7 +572,20 @@ class Normalizer:
         atom = Guarded(condition_text(c, self), a, b)
         _guard_symbols[atom] = frozenset(t.free_symbols(t.Select(c, t.ZERO, t.ONE)))
         _guard_conditions[atom] = c
+        _guard_heights[atom] = self._condition_height(c)
         return self._atom(atom)
+
+    def _condition_height(self, c: t.Condition) -> int:
+        """The binder height of a condition: its folds must not capture the variables of folds around it."""
+        match c:
+            case t.RealCompare(_, a, b):
+                return max(_poly_height(self.term(a)), _poly_height(self.term(b)))
+            case t.And(parts) | t.Or(parts):
+                return max(map(self._condition_height, parts), default=0)
+            case t.Not(part):
+                return self._condition_height(part)
+            case t.IndexCompare():
+                return 0
 
     def apply(self, function: str, args: list[Poly]) -> Poly:
         match function:
@@ -619,7 +663,7 @@ class Normalizer:
                 self.lemmas.add("add")
             return self.add(*(self.scale(self._sum_of(v, extent, m), c) for m, c in body.terms))
         if v not in poly_symbols(body) and monoid in ("max", "min"):
-            return body
+            return body if _at_least(extent, 1) else self._atom(self._named_fold(monoid, v, extent, body))
         flat = self._flatten_other(monoid, v, extent, body)
         if flat is not None:
             return flat
@@ -676,7 +720,7 @@ class Normalizer:
         inside = [(a, e) for a, e in m if v in atom_symbols(a)]
         if outside and inside:
             self.lemmas.add("scale")
-        if not inside:
+        if not inside and _at_least(extent, 0):
             self.lemmas.add("const")
             return self.mul(self.index(extent), self._from_exponents(outside))
         binders: list[tuple[Var, Index]] = [(v, extent)]
@@ -777,7 +821,9 @@ class Normalizer:
             product = tuple(sorted(factors, key=lambda x: (atom_text(x[0]), x[1])))
             out = self.mul(out, self._atom(self._named_sum([(v, extents[v]) for v, _ in binders if v in variables], product)))
         for v, n in binders:
-            if v not in used:
+            if v not in used and not _at_least(n, 0):
+                out = self.mul(out, self._atom(self._named_sum([(v, n)], ())))
+            elif v not in used:
                 self.lemmas.add("const")
                 out = self.mul(out, self.index(n))
         return out
@@ -848,7 +894,10 @@ class Normalizer:
                 }
                 renamed = [(_as_var(inside[v]), n.substitute(inside)) for v, n in binders]
                 out = self.substitute(make_poly({m: Fraction(1)}), inside)
-                for v, n in reversed(renamed):
+                while renamed:
+                    # Innermost first: a variable that no other extent mentions.
+                    v, n = next(b for b in reversed(renamed) if not any(b[0] in m.symbols() for _, m in renamed))
+                    renamed.remove((v, n))
                     out = self.fold("sum", v, n, out)
                 return out
             case OtherFold(monoid, v, n, body):
