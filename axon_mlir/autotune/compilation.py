@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from io import StringIO
@@ -179,7 +179,7 @@ class Compiler:
         result = Compilation(func.sym_name.data, self.device, self.runner.name, self.folder, sizes=sizes_of(func))
         self.folder.mkdir(parents=True, exist_ok=True)
         reference = _copy_of(func)
-        first = "trace" if trace_seconds is not None else "source"
+        first = "source" if trace_seconds is None else "trace"
         self._write(module, self.folder, 0, first)
         self._note(result.stages, None, Stage(first, "given", trace_seconds or 0.0))
         for text in ALGEBRA:
@@ -238,7 +238,7 @@ class Compiler:
                 Program(reference, kernel, program.sym_name.data, self.device),
                 self.runner,
                 full=values,
-                proxy=proxy_sizes(values, structure.parameters),
+                proxy=proxy_sizes(reference, values, structure.parameters),
                 seed=self.seed,
                 progress=self.observer.detail,
             )
@@ -282,7 +282,7 @@ class Compiler:
             raise StageFailed(name, step.report(), code)
 
     @contextmanager
-    def _stage(self, name: str, stages: list[Stage], structure: str | None) -> Iterator[_Open]:
+    def _stage(self, name: str, stages: list[Stage], structure: str | None) -> Generator[_Open]:
         self.observer.began(name, structure)
         started = time.monotonic()
         current = _Open()

@@ -24,7 +24,6 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from xdsl.dialects.builtin import TensorType
 from xdsl.dialects.func import FuncOp
 
 from axon_mlir.autotune.inputs import (
@@ -37,6 +36,7 @@ from axon_mlir.autotune.inputs import (
 )
 from axon_mlir.autotune.runner import Runner
 from axon_mlir.errors import AxonError
+from axon_mlir.semantics.denotation import dtype_of
 from axon_mlir.semantics.domains import Float32, Float64
 from axon_mlir.semantics.interpret import NUMPY_DTYPES, evaluate_function
 from axon_mlir.semantics.shapes import dtype_name
@@ -168,34 +168,43 @@ def check_numerics(
     progress: Callable[[str], None] | None = None,
 ) -> GateReport:
     """Run the gate: every input at the proxy sizes, and one at the full sizes when those are larger."""
-    outcomes: list[Outcome] = []
-    counted: RunResult | None = None
-    same = dict(full) == dict(proxy)
-    for candidates in _inputs(program.reference, full, proxy, seed, seeds):
-        outcome, run = _judge(program, runner, candidates, full, progress)
-        outcomes.append(outcome)
-        if outcome.full and counted is None:
-            counted = run
-    assert same or any(o.full for o in outcomes)
+    say = progress or _silent
+    func = program.reference
+    judged = [
+        _at(
+            proxy,
+            full,
+            say,
+            [_prepared(func, c, full, say) for c in _inputs(func, proxy, seed, seeds)],
+            program,
+            runner,
+        )
+    ]
+    if dict(full) != dict(proxy):
+        large = _prepared(func, _normal(func, full, seed), full, say)
+        judged.append(_at(full, full, say, [large], program, runner))
+    outcomes = [outcome for pairs in judged for outcome, _ in pairs]
+    counted = next((run for pairs in judged for outcome, run in pairs if outcome.full and run is not None), None)
     return GateReport(tuple(outcomes), counted)
 
 
-def _inputs(
-    func: FuncOp, full: Mapping[str, int], proxy: Mapping[str, int], seed: int, seeds: int
-) -> Iterator[Iterable[InputSet]]:
+def _silent(text: str) -> None:
+    pass
+
+
+def _normal(func: FuncOp, sizes: Mapping[str, int], seed: int) -> Iterator[InputSet]:
+    """A normal input, and what to take instead where the program is not defined on negative numbers."""
+    made = normal(func, sizes, seed)
+    yield made
+    yield magnitudes(made)
+
+
+def _inputs(func: FuncOp, sizes: Mapping[str, int], seed: int, seeds: int) -> Iterator[Iterable[InputSet]]:
     """For each input of the gate: its forms, of which the first is taken on which the program is finite."""
-
-    def either(sizes: Mapping[str, int], number: int) -> Iterator[InputSet]:
-        made = normal(func, sizes, number)
-        yield made
-        yield magnitudes(made)
-
     for number in range(seed, seed + seeds):
-        yield either(proxy, number)
+        yield _normal(func, sizes, number)
     for kind in adversarial_kinds(func):
-        yield _named(kind, adversarial(func, kind, proxy, seed), proxy)
-    if dict(full) != dict(proxy):
-        yield either(full, seed)
+        yield _named(kind, adversarial(func, kind, sizes, seed), sizes)
 
 
 def _named(kind: str, found: Iterator[InputSet], sizes: Mapping[str, int]) -> Iterator[InputSet]:
@@ -208,37 +217,67 @@ def _named(kind: str, found: Iterator[InputSet], sizes: Mapping[str, int]) -> It
     yield from found
 
 
-def _judge(
-    program: Program,
-    runner: Runner,
-    candidates: Iterable[InputSet],
-    full: Mapping[str, int],
-    progress: Callable[[str], None] | None,
-) -> tuple[Outcome, RunResult | None]:
-    skipped: Outcome | None = None
+@dataclass(frozen=True)
+class _Prepared:
+    """An input with what the outputs should be; one without a yardstick is skipped."""
+
+    inputs: InputSet
+    full: bool
+    yardstick: Yardstick | None
+    reason: str = ""
+
+    def outcome(
+        self, status: Status, rel_l2: float | None = None, tolerance: float | None = None, reason: str = ""
+    ) -> Outcome:
+        """How it went."""
+        i = self.inputs
+        return Outcome(i.name, i.sizes, status, rel_l2, tolerance, reason, i.arguments, self.full)
+
+
+def _prepared(
+    func: FuncOp, candidates: Iterable[InputSet], full: Mapping[str, int], say: Callable[[str], None]
+) -> _Prepared:
+    """The first of an input's forms that can be judged."""
+    skipped: _Prepared | None = None
     for inputs in candidates:
         at_full = dict(inputs.sizes) == dict(full)
-        if progress is not None:
-            progress(inputs.name + (" (full shape)" if at_full else ""))
-        common = {"name": inputs.name, "sizes": inputs.sizes, "arguments": inputs.arguments, "full": at_full}
         if not inputs.arrays:
-            skipped = Outcome(**common, status="skipped", reason="no argument of the program can be made so")
-            continue
-        yardstick = Yardstick.of(program.reference, inputs.arrays)
-        if yardstick.undefined:
-            skipped = skipped or Outcome(**common, status="skipped", reason=yardstick.undefined)
-            continue
-        try:
-            run = runner.run(program.kernel, program.function, _for_kernel(inputs.arrays), program.device)
-        except HardwareViolation as violation:
-            if violation.rule != "function-range":
-                raise
-            return Outcome(**common, status="out of range", reason=violation.message), None
-        error, tolerance, reason = yardstick.judge(run.outputs)
-        status: Status = "failed" if reason else "passed"
-        return Outcome(**common, status=status, rel_l2=error, tolerance=tolerance, reason=reason), run
+            return _Prepared(inputs, at_full, None, "no argument of the program can be made so")
+        say(f"reference for {inputs.name}{' at the full shape' if at_full else ''}")
+        yardstick = Yardstick.of(func, inputs.arrays)
+        if not yardstick.undefined:
+            return _Prepared(inputs, at_full, yardstick)
+        skipped = skipped or _Prepared(inputs, at_full, None, yardstick.undefined)
     assert skipped is not None
-    return skipped, None
+    return skipped
+
+
+def _at(
+    sizes: Mapping[str, int],
+    full: Mapping[str, int],
+    say: Callable[[str], None],
+    prepared: Sequence[_Prepared],
+    program: Program,
+    runner: Runner,
+) -> list[tuple[Outcome, RunResult | None]]:
+    """Run the kernel on all inputs of one shape, and judge what it returns."""
+    say(f"running the kernel{' at the full shape' if dict(sizes) == dict(full) else ''} ({sizes_text(sizes)})")
+    runnable = [p for p in prepared if p.yardstick is not None]
+    arrays = [_for_kernel(p.inputs.arrays) for p in runnable]
+    runs = iter(runner.run_each(program.kernel, program.function, arrays, program.device))
+    return [
+        (p.outcome("skipped", reason=p.reason), None) if p.yardstick is None else _judged(p, p.yardstick, next(runs))
+        for p in prepared
+    ]
+
+
+def _judged(prepared: _Prepared, yardstick: Yardstick, run: RunResult | AxonError) -> tuple[Outcome, RunResult | None]:
+    if isinstance(run, AxonError):
+        if isinstance(run, HardwareViolation) and run.rule == "function-range":
+            return prepared.outcome("out of range", reason=run.message), None
+        raise run
+    error, tolerance, reason = yardstick.judge(run.outputs)
+    return prepared.outcome("failed" if reason else "passed", error, tolerance, reason), run
 
 
 def _for_kernel(arrays: Sequence[Array]) -> list[Array]:
@@ -320,8 +359,7 @@ class _LazyOwn:
 
 def result_types(func: FuncOp) -> list[str]:
     """The element types of a function's results."""
-    types = func.function_type.outputs.data
-    return [dtype_name(x.element_type if isinstance(x, TensorType) else x) for x in types]
+    return [dtype_of(x) or dtype_name(x) for x in func.function_type.outputs.data]
 
 
 def relative_l2(value: Array, reference: Array) -> float:

@@ -8,16 +8,18 @@ equal elements, a row of zeros, and (for programs with `exp`) the largest magnit
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, StringAttr, TensorType
+from xdsl.dialects.builtin import DictionaryAttr, StringAttr
 from xdsl.dialects.func import FuncOp
 
 from axon_mlir.semantics import terms as t
+from axon_mlir.semantics.denotation import dtype_of
 from axon_mlir.semantics.index import Size, Var, evaluate
 from axon_mlir.semantics.interpret import NUMPY_DTYPES, argument_shapes
 from axon_mlir.semantics.shapes import dtype_name, shape_of
@@ -63,16 +65,10 @@ class InputSet:
 
 def arguments_of(func: FuncOp) -> list[Argument]:
     """The run-time arguments of a function."""
-    names = func.attributes.get("axon.arguments")
-    known = [n.data for n in names.data if isinstance(n, StringAttr)] if isinstance(names, ArrayAttr) else []
-    out: list[Argument] = []
-    for n, value in enumerate(func.body.block.args):
-        tensor = value.type
-        element = tensor.element_type if isinstance(tensor, TensorType) else tensor
-        rank = len(shape_of(tensor)) if isinstance(tensor, TensorType) else 0
-        name = known[n] if n < len(known) else value.name_hint or f"arg{n}"
-        out.append(Argument(name, dtype_name(element), rank))
-    return out
+    return [
+        Argument(value.name_hint or f"argument {n}", dtype_of(value.type) or dtype_name(value.type), len(shape))
+        for n, (value, shape) in enumerate(zip(func.body.block.args, argument_shapes(func), strict=True))
+    ]
 
 
 def shapes_at(func: FuncOp, sizes: Mapping[str, int]) -> list[tuple[int, ...]]:
@@ -189,8 +185,8 @@ def _mentions(term: t.Term, function: str) -> bool:
 
 # -- sizes ------------------------------------------------------------------------------------------------------------
 
-SMALL_PROGRAM = 1 << 26
-"""Up to this product of all sizes, every input is run at the full shape."""
+SMALL_WORK, SMALL_ARRAYS = 1 << 26, 1 << 21
+"""Up to this product of all sizes, and this many elements of all arguments, every input is run at the full shape."""
 
 
 def integers_of(attribute: object) -> dict[str, int]:
@@ -205,15 +201,13 @@ def integers_of(attribute: object) -> dict[str, int]:
     return out
 
 
-def proxy_sizes(full: Mapping[str, int], parameters: Mapping[str, int]) -> dict[str, int]:
+def proxy_sizes(func: FuncOp, full: Mapping[str, int], parameters: Mapping[str, int]) -> dict[str, int]:
     """Sizes for quick runs of a tiled program: every loop that takes several trips takes two, the last a ragged one.
 
     `parameters` are the tile steps, called `<size>_<role>`. A size that no step divides keeps its number.
     """
-    product = 1
-    for value in full.values():
-        product *= value
-    if product <= SMALL_PROGRAM:
+    elements = sum(math.prod(shape) for shape in shapes_at(func, full))
+    if math.prod(full.values()) <= SMALL_WORK and elements <= SMALL_ARRAYS:
         return dict(full)
     out: dict[str, int] = {}
     for name, value in full.items():
@@ -226,8 +220,3 @@ def proxy_sizes(full: Mapping[str, int], parameters: Mapping[str, int]) -> dict[
 def sizes_text(sizes: Mapping[str, int]) -> str:
     """Sizes as people write them."""
     return ", ".join(f"{name}={value}" for name, value in sizes.items())
-
-
-def total_elements(shapes: Sequence[Sequence[int]]) -> int:
-    """The number of elements of all arrays."""
-    return sum(int(np.prod(shape, dtype=np.int64)) for shape in shapes)

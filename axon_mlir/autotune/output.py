@@ -13,7 +13,7 @@ import shutil
 import signal
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
 from typing import Any, cast
@@ -24,7 +24,7 @@ RESULT = "result.json"
 
 
 @contextmanager
-def staging(target: Path) -> Iterator[Path]:
+def staging(target: Path) -> Generator[Path]:
     """An empty folder beside `target`, which is gone afterwards."""
     if target.exists() and not target.is_dir():
         raise AxonError("is not a folder", where=str(target), accepted="-o DIR")
@@ -81,7 +81,7 @@ def _remove(target: Path, name: str) -> None:
 
 
 @contextmanager
-def _signals_wait() -> Iterator[None]:
+def _signals_wait() -> Generator[None]:
     """Hold back SIGINT and SIGTERM."""
     if threading.current_thread() is not threading.main_thread():
         yield

@@ -13,25 +13,33 @@ from typing import Any, Protocol
 from numpy.typing import NDArray
 
 from axon_mlir.errors import AxonError
-from axon_mlir.sim import RunResult, run_kernel
+from axon_mlir.sim import RunResult, run_each, run_kernel
+
+Array = NDArray[Any]
 
 NAMES = ("sim", "neuron")
 """What `--runner` accepts."""
 
 TIMEOUT = 900.0
-"""Seconds that one run may take."""
+"""Seconds that the runs of one child may take."""
 
 
 class Runner(Protocol):
-    """Executes one kernel once."""
+    """Executes kernels."""
 
     @property
     def name(self) -> str:
         """What `--runner` calls it."""
         ...
 
-    def run(self, kernel: Path, function: str, arrays: Sequence[NDArray[Any]], device: str) -> RunResult:
-        """Run a kernel of a file; AxonError when it raises, is stopped, or breaks a rule of the device."""
+    def run(self, kernel: Path, function: str, arrays: Sequence[Array], device: str) -> RunResult:
+        """Run a kernel of a file once; AxonError when it raises, is stopped, or breaks a rule of the device."""
+        ...
+
+    def run_each(
+        self, kernel: Path, function: str, inputs: Sequence[Sequence[Array]], device: str
+    ) -> list[RunResult | AxonError]:
+        """Run it on each of several inputs; what `run` would raise for one stands in its place."""
         ...
 
 
@@ -46,9 +54,15 @@ class SimRunner:
         """The simulator's name."""
         return "sim"
 
-    def run(self, kernel: Path, function: str, arrays: Sequence[NDArray[Any]], device: str) -> RunResult:
+    def run(self, kernel: Path, function: str, arrays: Sequence[Array], device: str) -> RunResult:
         """Run over NumPy with the device's rules checked."""
         return run_kernel(kernel, function, arrays, device=device, timeout=self.timeout)
+
+    def run_each(
+        self, kernel: Path, function: str, inputs: Sequence[Sequence[Array]], device: str
+    ) -> list[RunResult | AxonError]:
+        """The same for several inputs, all in one child."""
+        return run_each(kernel, function, inputs, device=device, timeout=self.timeout)
 
 
 def runner_named(name: str) -> Runner:

@@ -36,7 +36,7 @@ from axon_mlir.autotune.output import RESULT, files_in, install, staging
 from axon_mlir.autotune.runner import NAMES, runner_named
 from axon_mlir.cli.arguments import DEFAULT_DEVICE, add_device_argument, add_output_arguments, device
 from axon_mlir.cli.process import JSON_SCHEMA, emit_json, wants_color
-from axon_mlir.cli.source import load_program
+from axon_mlir.cli.source import is_traced, load_program, split_source
 from axon_mlir.errors import AxonError, ExitCode
 
 if TYPE_CHECKING:
@@ -79,9 +79,10 @@ def run(args: Namespace) -> int:
     view = View(quiet=args.quiet)
     with view:
         started = time.monotonic()
-        view.began("trace" if args.source.split(":")[0].endswith(".py") else "source", None)
+        traced = is_traced(split_source(args.source)[0])
+        view.began("trace" if traced else "source", None)
         module = load_program(args.source, args.args)
-        seconds = time.monotonic() - started
+        seconds = time.monotonic() - started if traced else None
         target = Path(args.output or Path(OUTPUT) / function_of(module).sym_name.data)
         size_values(function_of(module))
         with staging(target) as folder:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The process that runs a kernel: `python -m axon_mlir.sim.child FOLDER`."""
+"""The process that runs a kernel, once for each folder: `python -m axon_mlir.sim.child FOLDER...`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _failure(error: AxonError) -> dict[str, Any]:
     return {"kind": "input", **entry}
 
 
-def main(folder: Path) -> int:
+def main(folder: Path) -> None:
     """Read the request, run the kernel under its memory limit, write the response."""
     request, arguments = transport.load(folder, transport.REQUEST)
     limit = int(request["memory_bytes"])
@@ -61,8 +61,8 @@ def main(folder: Path) -> int:
         transport.save(folder, transport.RESPONSE, {"failure": failure}, [])
     except Exception:
         transport.save(folder, transport.RESPONSE, {"internal": traceback.format_exc()}, [])
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1])))
+    for argument in sys.argv[1:]:
+        main(Path(argument))

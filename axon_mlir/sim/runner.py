@@ -40,40 +40,83 @@ def run_kernel(
     Raises `KernelFailure` when the kernel raises, is stopped by a limit, or (`HardwareViolation`) breaks a rule of the
     device. The caller's arrays are never modified. `seed` chooses the values of arguments given as `RandomArray`.
     """
+    (result,) = run_each(
+        path,
+        function,
+        [arrays],
+        device=device,
+        domain=domain,
+        seed=seed,
+        timeout=timeout,
+        memory_bytes=memory_bytes,
+    )
+    if isinstance(result, AxonError):
+        raise result
+    return result
+
+
+def run_each(
+    path: Path,
+    function: str | None,
+    argument_lists: Sequence[Sequence[transport.Argument]],
+    *,
+    device: str,
+    domain: Literal["float", "field", "rational"] = "float",
+    seed: int = 0,
+    timeout: float = DEFAULT_TIMEOUT,
+    memory_bytes: int = DEFAULT_MEMORY_BYTES,
+) -> list[RunResult | AxonError]:
+    """Run a kernel on several lists of arguments, one after the other in one child process: its start is paid once.
+
+    The file is loaded anew for each. What `run_kernel` would raise for a list stands in its place; `timeout` is for all
+    runs together.
+    """
     with tempfile.TemporaryDirectory(prefix="axon-run-") as name:
-        folder = Path(name)
-        request = {
-            "path": str(path),
-            "function": function,
-            "device": device,
-            "domain": domain,
-            "seed": seed,
-            "memory_bytes": memory_bytes,
-        }
-        transport.save(folder, transport.REQUEST, request, arrays)
-        status = _run_child(folder, path, timeout)
-        if not (folder / f"{transport.RESPONSE}.json").exists():
-            raise _vanished(path, status, memory_bytes)
-        header, outputs = transport.load(folder, transport.RESPONSE)
+        folders: list[Path] = []
+        for number, arrays in enumerate(argument_lists):
+            folder = Path(name, str(number))
+            folder.mkdir()
+            folders.append(folder)
+            request = {
+                "path": str(path),
+                "function": function,
+                "device": device,
+                "domain": domain,
+                "seed": seed,
+                "memory_bytes": memory_bytes,
+            }
+            transport.save(folder, transport.REQUEST, request, arrays)
+        status = _run_child(folders, timeout)
+        return [_outcome(folder, path, status, timeout, memory_bytes) for folder in folders]
+
+
+def _outcome(folder: Path, path: Path, status: int | None, timeout: float, memory_bytes: int) -> RunResult | AxonError:
+    """What a run has left in its folder."""
+    if not (folder / f"{transport.RESPONSE}.json").exists():
+        if status is None:
+            message = f"the kernel did not finish within {timeout:g} seconds"
+            return KernelFailure(message, where=str(path), reason="timeout")
+        return _vanished(path, status, memory_bytes)
+    header, outputs = transport.load(folder, transport.RESPONSE)
     if "internal" in header:
         raise RuntimeError(f"the simulator failed:\n{header['internal']}")
     if "failure" in header:
-        raise _failure(header["failure"])
+        return _failure(header["failure"])
     result = header["result"]
     checks = tuple(Check(rule, applied) for rule, applied in result.pop("checks"))
     dtypes = tuple(result.pop("dtypes"))
     return RunResult(outputs=tuple(outputs), dtypes=dtypes, checks=checks, **result)
 
 
-def _run_child(folder: Path, path: Path, timeout: float) -> int:
-    """Start the child, wait for it, and leave nothing of it behind."""
+def _run_child(folders: Sequence[Path], timeout: float) -> int | None:
+    """Start the child, wait for it (None: it took too long), and leave nothing of it behind."""
     environment = dict(os.environ)
     for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
         environment[name] = "1"
     found = environment.get("PYTHONPATH")
     environment["PYTHONPATH"] = f"{_ROOT}{os.pathsep}{found}" if found else str(_ROOT)
     child = subprocess.Popen(
-        [sys.executable, "-P", "-m", "axon_mlir.sim.child", str(folder)],
+        [sys.executable, "-P", "-m", "axon_mlir.sim.child", *map(str, folders)],
         stdin=subprocess.DEVNULL,
         stdout=2,
         env=environment,
@@ -82,9 +125,7 @@ def _run_child(folder: Path, path: Path, timeout: float) -> int:
     try:
         return child.wait(timeout)
     except subprocess.TimeoutExpired:
-        raise KernelFailure(
-            f"the kernel did not finish within {timeout:g} seconds", where=str(path), reason="timeout"
-        ) from None
+        return None
     finally:
         _end(child)
 
