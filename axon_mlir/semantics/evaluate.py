@@ -149,6 +149,8 @@ class _Walk:
         summed: dict[Var, int] = {}
         body: t.Term = x
         while isinstance(body, t.Fold) and body.monoid == "sum":
+            if body.extent.depends_on(set(summed)):
+                return None
             extent = self.index(body.extent)
             if not isinstance(extent, int) or extent < 1:
                 return None
