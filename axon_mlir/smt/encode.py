@@ -182,9 +182,10 @@ class IntegerText:
         return pieces[0] if len(pieces) == 1 else f"(+ {' '.join(pieces)})"
 
     def product(self, m: Monomial) -> str:
+        # The facts about a factor may name this very product.
+        factors = [self.atom(a) for a in m]
         found = self.monomials.get(m)
         if found is None:
-            factors = [self.atom(a) for a in m]
             found = f"product!{len(self.monomials)}"
             self.monomials[m] = found
             self.declared.append(found)

@@ -294,7 +294,7 @@ def _prove_output(n: int, a: t.Comprehension, b: t.Comprehension, proof: Proof) 
     normal = ProofNormalizer()
     x, y = normal.term(left), normal.term(right)
     if x == y:
-        proof.queries.append((equality_text("normal form", x, y), where))
+        proof.queries.append((equality_text("normal form", x, y, facts=False), where))
     else:
         _prove_residual(x, y, normal, where, proof)
     known = Definedness(conditions(left, context), normal, lambda c, g: proof.decide(c, g, where))

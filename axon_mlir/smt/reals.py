@@ -209,8 +209,10 @@ class RealText:
         return Query(kind, readable, says, text, text, script(lines))
 
 
-def equality_text(kind: str, left: Poly, right: Poly) -> Query:
-    """Whether two normal forms are equal, by the facts about their atoms."""
+def equality_text(kind: str, left: Poly, right: Poly, *, facts: bool = True) -> Query:
+    """Whether two normal forms are equal, by the facts about their atoms; equal forms need none."""
     text = RealText()
     goal = f"(= {text.poly(left)} {text.poly(right)})"
+    if not facts:
+        text.facts.clear()
     return text.query(kind, (), (), goal, f"{poly_text(left)} = {poly_text(right)}")

@@ -102,8 +102,8 @@ class _Integers:
     def index(self, i: Index) -> str:
         out: list[str] = []
         for m, c in i.terms:
+            factors = " ".join([self.atom(a) for a in m])
             if len(m) > 1 and m not in self.products:
-                factors = " ".join(self.atom(a) for a in m)
                 self.products[m] = name = f"product!{len(self.products)}"
                 self.lines.append(f"(declare-const {name} Int)")
                 self.equations.append(f"(= {name} (* {factors}))")
@@ -296,7 +296,8 @@ class Reals:
 
 
 def equality(kind: str, x: nf.Poly, y: nf.Poly) -> Query:
-    """The question whether two normal forms are equal."""
+    """The question whether two normal forms are equal; facts about atoms are needed only where they differ."""
     w = Reals()
     goal = f"(= {w.poly(x)} {w.poly(y)})"
+    w.facts = [] if x == y else w.facts
     return w.query(kind, (), (), goal, f"{nf.poly_text(x)} = {nf.poly_text(y)}")
