@@ -144,7 +144,7 @@ def ragged_sizes(text: str, func: FuncOp) -> list[dict[str, int]]:
                 continue
             least = min(found)
             if tail == 0:
-                sizes[name] = 2 * max(found)
+                sizes[name] = max(found) * (1 if len(found) > 1 else 2)
                 continue
             # One iteration of the longest loop more, where that is cheap, so that sizes differ in it too.
             more = max(found) if number == 1 and max(found) <= 512 else 0

@@ -10,6 +10,7 @@ is whether a matrix product overwrites or accumulates, which is an argument.
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Sequence
 from typing import cast
 
@@ -169,7 +170,8 @@ class KernelPrinter:
     def loop(self, op: ForOp) -> None:
         if isinstance(op.parent_op(), FuncOp):
             self.emit("")
-            self.emit(f"# {self.summary(op)}")
+            for line in textwrap.wrap(self.summary(op), WIDTH):
+                self.emit(f"# {line}")
         lower, upper = index_text(self.terms(op.lower)), index_text(self.terms(op.upper))
         step = parse(op.step.data, self.terms.name)
         with self.names.scope():
@@ -246,15 +248,21 @@ class KernelPrinter:
             folds = [u.operation.kinds.data[u.index - 2].data for u in value.uses if isinstance(u.operation, ForOp)]
             if any(kind in MONOIDS for kind in folds):
                 return "total"
-            source = self.loaded(op)
-            functions = list(op.chosen_functions.values())
-            base = f"{source}_t" if source else functions[-1] if functions else op.INSTRUCTION.rpartition("_")[2]
+            base = self.kind(op)
             others = op.description.results[1:]
             rest = next((r.name for r, v in zip(others, op.results_[1:], strict=True) if v is value), "")
             return f"{base}_{rest.rpartition('_')[2]}" if rest else base
         writers = (w for w in self.func.walk() if isinstance(w, InstructionOp))
-        sources = [self.loaded(w) for w in writers if any(self.aliasing.root(r) is root for r in w.results_)]
-        return f"{sources[0]}_all" if sources and sources[0] else "buffer"
+        first = next((w for w in writers if any(self.aliasing.root(r) is root for r in w.results_)), None)
+        return "buffer" if first is None else f"{self.kind(first, whole=True)}_all"
+
+    def kind(self, op: InstructionOp, *, whole: bool = False) -> str:
+        """What an instruction computes, in a word: the tensor it loads, its last function, or its own name."""
+        source = self.loaded(op)
+        if source:
+            return source if whole else f"{source}_t"
+        functions = list(op.chosen_functions.values())
+        return functions[-1] if functions else op.INSTRUCTION.rpartition("_")[2]
 
     def loaded(self, op: InstructionOp) -> str | None:
         """The tensor that an instruction copies from."""
