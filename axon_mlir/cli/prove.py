@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """`axon prove`: does a second program compute what a first one does, for all sizes?
 
-A program is a NumPy function in a Python file, or a function of a file of IR. Numbers in `--arg` are fresh sizes.
+A program is a NumPy function in a Python file, or a function of a file of IR. Numbers in `--arg` are fresh sizes. The
+second may be the text of a kernel, recognised by its import of nki: it is executed symbolically, never run.
 """
 
 from __future__ import annotations
@@ -12,9 +13,11 @@ from typing import TYPE_CHECKING
 
 from xdsl.dialects.func import FuncOp
 
-from axon_mlir.cli.arguments import add_output_arguments
+from axon_mlir.autotune.symbolic_check import not_read, rebuild
+from axon_mlir.cli.arguments import DEFAULT_DEVICE, add_output_arguments
 from axon_mlir.cli.process import display_name, emit_json, read_input
-from axon_mlir.errors import AxonError, ExitCode
+from axon_mlir.errors import AxonError, ExitCode, UnsupportedError
+from axon_mlir.frontend.nki_text import device_in, is_kernel_text
 from axon_mlir.host.parsing import parse_module
 from axon_mlir.host.registry import make_context
 from axon_mlir.host.verification import verify_module
@@ -50,9 +53,16 @@ def register(subparsers: Subparsers) -> None:
 
 def run(args: Namespace) -> int:
     """Prove, write what was asked for, and report."""
-    before, after = load_function(args.before, args.args), load_function(args.after, args.args)
+    before = load_function(args.before, args.args)
     proof = Proof()
-    verdict = prove_functions(before, after, use_filter=not args.no_filter, timeout=args.timeout, proof=proof)
+    try:
+        after = load_kernel(args.after, before) or load_function(args.after, args.args)
+    except UnsupportedError as error:
+        if not is_kernel(split(args.after)[0]):
+            raise
+        after, verdict = before, not_read(error)
+    else:
+        verdict = prove_functions(before, after, use_filter=not args.no_filter, timeout=args.timeout, proof=proof)
     if args.certificate is not None and verdict.verdict == "proved":
         write_certificate(Path(args.certificate), before, after, verdict, proof)
     emit_json(verdict.to_json(), args.json)
@@ -67,11 +77,33 @@ def run(args: Namespace) -> int:
     return EXIT_CODES[verdict.verdict]
 
 
-def load_function(source: str, specs: list[str]) -> FuncOp:
-    """The function that `FILE[:NAME]` names."""
+def split(source: str) -> tuple[str, str]:
+    """`FILE[:NAME]`: the file, and the name or nothing."""
     name, colon, function = source.rpartition(":")
     if not colon or "." in function or "/" in function:
-        name, function = source, ""
+        return source, ""
+    return name, function
+
+
+def is_kernel(name: str) -> bool:
+    """Whether a file is the text of a kernel."""
+    path = Path(name)
+    return name.endswith(".py") and path.is_file() and is_kernel_text(path.read_text("utf-8", "replace"))
+
+
+def load_kernel(source: str, before: FuncOp) -> FuncOp | None:
+    """The function that a kernel's text describes, over the arguments of a program; None where it is no kernel."""
+    name, function = split(source)
+    if not is_kernel(name):
+        return None
+    text = Path(name).read_text(encoding="utf-8", errors="replace")
+    device = device_in(text) or DEFAULT_DEVICE
+    return rebuild(before, text, device, name=name, function=function or None)
+
+
+def load_function(source: str, specs: list[str]) -> FuncOp:
+    """The function that `FILE[:NAME]` names."""
+    name, function = split(source)
     if name.endswith(".py"):
         return _traced(name, function or None, specs)
     if not name.endswith(".mlir") and name != "-":
@@ -93,11 +125,7 @@ def load_function(source: str, specs: list[str]) -> FuncOp:
 def _traced(name: str, function: str | None, specs: list[str]) -> FuncOp:
     from axon_mlir.frontend.numpy_trace import trace_file
 
-    path = Path(name)
-    if path.is_file() and any(
-        line.startswith(("import nki", "from nki", "import neuronxcc", "from neuronxcc"))
-        for line in path.read_text(encoding="utf-8", errors="replace").splitlines()
-    ):
-        raise AxonError("is a kernel: comparing kernels is not part of this version", where=name, accepted="a program")
+    if is_kernel(name):
+        raise AxonError("is a kernel", where=name, accepted="a program; the kernel as the second source")
     module = trace_file(name, function, specs)
     return next(op for op in module.walk() if isinstance(op, FuncOp))
