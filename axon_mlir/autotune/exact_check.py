@@ -22,6 +22,7 @@ from xdsl.dialects.func import FuncOp
 
 from axon_mlir.dialects.trn_isa import size_values
 from axon_mlir.errors import AxonError
+from axon_mlir.printer_nki import kernel_name
 from axon_mlir.semantics.denotation import dtype_of
 from axon_mlir.semantics.domains import Field, NotInDomain, Rationals
 from axon_mlir.semantics.index import Size, evaluate
@@ -66,7 +67,7 @@ def check_kernel(
     text = kernel.read_text(encoding="utf-8") if isinstance(kernel, Path) else kernel
     out: list[Mismatch] = []
     with tempfile.TemporaryDirectory(prefix="axon-exact-") as name:
-        path = kernel if isinstance(kernel, Path) else Path(name) / f"{func.sym_name.data}.py"
+        path = kernel if isinstance(kernel, Path) else Path(name) / f"{kernel_name(func)}.py"
         if not isinstance(kernel, Path):
             path.write_text(text, encoding="utf-8")
         for number, sizes in enumerate(sizes_list or ragged_sizes(text, func)):
@@ -90,7 +91,7 @@ def _compare(
     dtypes = [dtype_of(a.type) or dtype_name(a.type) for a in func.body.block.args]
     given = [TypedArray(a.reshape(a.shape or (1, 1)), d) for a, d in zip(arrays, dtypes, strict=True)]
     try:
-        result = run_kernel(path, func.sym_name.data, given, device=device, domain=kind)
+        result = run_kernel(path, kernel_name(func), given, device=device, domain=kind)
     except AxonError as error:
         place = f"{error.where}: " if error.where else ""
         return [Mismatch(sizes, f"{place}{error.message}")]
@@ -175,7 +176,7 @@ def ragged_steps(text: str, func: FuncOp) -> dict[str, list[int]]:
     found: dict[str, list[int]] = {name: [] for name in symbols}
     tree = ast.parse(text)
     for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef) and node.name == func.sym_name.data:
+        if isinstance(node, ast.FunctionDef) and node.name == kernel_name(func):
             _Loops(func, node, found).block(node.body)
     return found
 

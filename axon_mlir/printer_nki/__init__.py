@@ -9,9 +9,9 @@ from xdsl.dialects.func import FuncOp
 from axon_mlir import __version__
 from axon_mlir.dialects.trn_isa import device_of
 from axon_mlir.errors import AxonError
-from axon_mlir.printer_nki.kernel import KernelPrinter
+from axon_mlir.printer_nki.kernel import KernelPrinter, kernel_name
 
-__all__ = ["KernelPrinter", "print_kernel"]
+__all__ = ["KernelPrinter", "kernel_name", "print_kernel"]
 
 IMPORTS = """import nki
 import nki.isa as nisa

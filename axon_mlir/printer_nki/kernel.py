@@ -95,7 +95,7 @@ class KernelPrinter:
         for arg, parameter in zip(func.body.block.args, parameters, strict=True):
             self.variables[cast(Root, self.aliasing.slot(arg))] = parameter
         self.emit("@nki.jit")
-        self.emit(f"def {func.sym_name.data}({', '.join(parameters)}):")
+        self.emit(f"def {kernel_name(func)}({', '.join(parameters)}):")
         self.depth = 1
         self.sizes(parameters)
         self.block(func.body.block)
@@ -419,6 +419,11 @@ def _overwriting(form: Form, forms: Sequence[Form]) -> tuple[str, str] | None:
             if isinstance(argument, CallConstant) and argument.text in ("True", "False"):
                 return keyword, argument.text
     return None
+
+
+def kernel_name(func: FuncOp) -> str:
+    """The Python name of a function's kernel."""
+    return Names().take(func.sym_name.data)
 
 
 def _parameters(func: FuncOp) -> list[str]:
