@@ -7,7 +7,7 @@ users. xDSL is imported lazily too: this module is loaded by every xDSL tool on 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, cast
@@ -16,6 +16,7 @@ from axon_mlir.errors import AxonError
 
 if TYPE_CHECKING:
     from xdsl.context import Context
+    from xdsl.dialects.builtin import ModuleOp
     from xdsl.ir import Dialect
     from xdsl.passes import ModulePass
 
@@ -33,6 +34,11 @@ HOST_DIALECTS: Mapping[str, str] = {
     "func": "xdsl.dialects.func:Func",
 }
 """xDSL's dialects that our tools read."""
+
+MODULE_RULES: Mapping[str, str] = {
+    "trn_isa": "axon_mlir.dialects.trn_isa.allocation:verify_storages",
+}
+"""What must hold of a module as a whole when it has operations of a dialect: a function from a module to its errors."""
 
 PASSES: Mapping[str, str] = {
     "tensor-hl-decompose": "axon_mlir.transforms.algebra.tensor_hl_decompose:TensorHlDecompose",
@@ -83,6 +89,11 @@ def load_pass(name: str) -> type[ModulePass]:
 def pass_names() -> list[str]:
     """The names that a pipeline may use, ours first."""
     return [*PASSES, *HOST_PASSES]
+
+
+def module_rules(dialects: Collection[str]) -> list[Callable[[ModuleOp], list[AxonError]]]:
+    """The rules of modules in which these dialects occur."""
+    return [resolve(target, f"the rule of '{name}'") for name, target in MODULE_RULES.items() if name in dialects]
 
 
 def dialect_factories() -> dict[str, Callable[[], Dialect]]:

@@ -15,6 +15,7 @@ from xdsl.traits import IsolatedFromAbove, IsTerminator, NoTerminator
 from xdsl.utils.exceptions import DiagnosticException
 
 from axon_mlir.errors import AxonError
+from axon_mlir.host.registry import module_rules
 
 _ISOLATION_MESSAGE = "Operation using value defined out of its IsolatedFromAbove parent"
 """How xDSL's trait reports what our own check reports at the use itself."""
@@ -38,11 +39,18 @@ def verify_module(module: ModuleOp) -> None:
 
 
 def find_errors(module: ModuleOp) -> list[AxonError]:
-    """Every problem of the module: each operation's own rules, the block structure, dominance, isolation."""
+    """Every problem of the module: each operation's own rules, the block structure, dominance, isolation.
+
+    If there is none, what dialects ask of a module as a whole.
+    """
     errors = [error for op in module.walk() for error in _operation_errors(op)]
     dominance = _DominanceChecker()
     dominance.check_operation(module)
-    return errors + dominance.errors
+    errors += dominance.errors
+    if not errors:
+        dialects = {name_of(op).split(".")[0] for op in module.walk()}
+        errors = [error for rule in module_rules(dialects) for error in rule(module)]
+    return errors
 
 
 def operation_error(op: Operation, message: str) -> AxonError:

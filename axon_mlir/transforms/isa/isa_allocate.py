@@ -9,7 +9,7 @@ root's operation is annotated with `storage`. Addresses say that the program fit
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import cast
 
@@ -19,8 +19,9 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
 
-from axon_mlir.dialects.tile import EmptyOp, ForOp, IndexOp, TileType
+from axon_mlir.dialects.tile import EmptyOp, IndexOp, TileType
 from axon_mlir.dialects.trn_isa import DTYPES, InstructionOp, StorageAttr, device_of, storage_attr
+from axon_mlir.dialects.trn_isa.allocation import capacity, sbuf_unit, verify_allocation
 from axon_mlir.dialects.trn_isa.storage import (
     STORAGE_ATTRIBUTE,
     Aliasing,
@@ -28,7 +29,6 @@ from axon_mlir.dialects.trn_isa.storage import (
     Root,
     describe,
     refuse,
-    storage_of,
 )
 from axon_mlir.errors import AxonError
 from axon_mlir.semantics.denotation import place
@@ -55,7 +55,7 @@ def allocate(func: FuncOp, device: Device) -> None:
     ranges = live_ranges(aliasing)
     placed: dict[Root, StorageAttr] = {}
     names = _labels(ranges)
-    for space, unit in (("sbuf", _sbuf_unit(device)), ("psum", device.limits["psum_bank_bytes"])):
+    for space, unit in (("sbuf", sbuf_unit(device)), ("psum", device.limits["psum_bank_bytes"])):
         chosen = {r: live for r, live in ranges.items() if r.space == space}
         sizes = {r: aliasing.bytes(r, device, DTYPES) for r in chosen}
         for root, address in _first_fit(chosen, sizes, unit).items():
@@ -65,19 +65,9 @@ def allocate(func: FuncOp, device: Device) -> None:
     verify_allocation(func, device)
 
 
-def _sbuf_unit(device: Device) -> int:
-    return max(d.bytes for d in device.dtypes.values())
-
-
-def _capacity(device: Device, space: str) -> tuple[int, str]:
-    if space == "sbuf":
-        return device.limits["sbuf_bytes_per_partition"], "sbuf_bytes_per_partition"
-    return device.limits["psum_banks"] * device.limits["psum_bank_bytes"], "psum_banks"
-
-
 def _check_capacity(func: FuncOp, device: Device, space: str, placed: Mapping[Root, StorageAttr]) -> None:
     ends = [(s.address.data + s.bytes.data, s) for r, s in placed.items() if r.space == space]
-    limit, name = _capacity(device, space)
+    limit, name = capacity(device, space)
     if ends and max(e for e, _ in ends) > limit:
         needed, worst = max(ends, key=lambda pair: pair[0])
         largest = sorted((s for _, s in ends), key=lambda s: -s.bytes.data)[:4]
@@ -195,103 +185,3 @@ def _annotate(placed: Mapping[Root, StorageAttr]) -> None:
     for op, chosen in by_op.items():
         attributes: list[Attribute] = [chosen.get(n, UnitAttr()) for n in range(len(op.results))]
         op.attributes[STORAGE_ATTRIBUTE] = attributes[0] if len(attributes) == 1 else ArrayAttr(attributes)
-
-
-# -- verification -----------------------------------------------------------------------------------------------------
-
-
-def verify_allocation(func: FuncOp, device: Device) -> None:
-    """AxonError unless every storage is large enough, within its memory, and apart from all that are alive with it.
-
-    What is alive is found by going backwards through the program, not from the ranges that placed the storages.
-    """
-    aliasing = Aliasing(func)
-    aliasing.check()
-    found: dict[Root, StorageAttr] = {}
-    for root in aliasing.roots:
-        if not root.on_chip or root.op is None:
-            continue
-        attribute = storage_of(root)
-        if attribute is None:
-            refuse(root.op, "its storage is not decided; run isa-allocate")
-        found[root] = attribute
-        _verify_one(aliasing, root, attribute, device)
-
-    def visit(op: Operation, alive: Sequence[Root]) -> None:
-        for n, one in enumerate(alive):
-            for other in alive[:n]:
-                if _overlap(found[one], found[other], device):
-                    a, b = found[one], found[other]
-                    raise AxonError(
-                        f"{describe(op)}: the storages '{b.label.data}' and '{a.label.data}' are alive together and "
-                        f"overlap in {a.space.data} ({_shown(b)} and {_shown(a)})",
-                        where=place(op),
-                    )
-
-    _Liveness(aliasing, visit).function()
-
-
-def _verify_one(aliasing: Aliasing, root: Root, attribute: StorageAttr, device: Device) -> None:
-    op = cast(Operation, root.op)
-    first, size = attribute.address.data, attribute.bytes.data
-    if attribute.space.data != root.space:
-        refuse(op, f"a value in {root.space} is stored in {attribute.space.data}")
-    needed = aliasing.bytes(root, device, DTYPES)
-    if size < needed:
-        refuse(op, f"its storage of {size} bytes of a partition is too small for {needed}")
-    limit, name = _capacity(device, root.space)
-    if first + size > limit:
-        refuse(op, f"its storage ends at byte {first + size} of {root.space}; {device.name} has {limit} ({name})")
-    unit = device.limits["psum_bank_bytes"] if root.space == "psum" else _sbuf_unit(device)
-    if first % unit:
-        what = "a bank" if root.space == "psum" else "an element"
-        refuse(op, f"its storage begins at byte {first}, which is not the start of {what} ({unit} bytes)")
-
-
-def _overlap(a: StorageAttr, b: StorageAttr, device: Device) -> bool:
-    if a.space != b.space:
-        return False
-    unit = device.limits["psum_bank_bytes"] if a.space.data == "psum" else 1
-    spans = [(s.address.data // unit, -(-(s.address.data + s.bytes.data) // unit)) for s in (a, b)]
-    return spans[0][0] < spans[1][1] and spans[1][0] < spans[0][1]
-
-
-def _shown(attribute: StorageAttr) -> str:
-    return f"{attribute.address.data}..{attribute.address.data + attribute.bytes.data}"
-
-
-class _Liveness:
-    """Backward liveness of storages; calls `visit` with what is alive at each operation."""
-
-    def __init__(self, aliasing: Aliasing, visit: Callable[[Operation, Sequence[Root]], None]):
-        self.aliasing = aliasing
-        self.visit = visit
-
-    def function(self) -> None:
-        self.block(self.aliasing.func.body.block, {}, report=True)
-
-    def touched(self, values: Iterable[SSAValue]) -> dict[Root, None]:
-        out: dict[Root, None] = {}
-        for value in values:
-            if isinstance(value.type, TileType):
-                root = self.aliasing.root(value)
-                if root.on_chip:
-                    out[root] = None
-        return out
-
-    def block(self, block: Block, after: dict[Root, None], *, report: bool) -> dict[Root, None]:
-        """What is alive before the block when `after` is alive behind it."""
-        alive = dict(after)
-        for op in reversed(list(block.ops)):
-            alive |= self.touched(op.results)
-            if isinstance(op, ForOp):
-                inner = self.block(op.body.block, alive, report=False)
-                alive |= inner
-                self.block(op.body.block, alive, report=report)
-            alive |= self.touched(op.operands)
-            if report:
-                self.visit(op, list(alive))
-            for result in op.results:
-                for root in [r for r in alive if r.value is result]:
-                    del alive[root]
-        return alive

@@ -16,8 +16,8 @@ func.func @all(%x: tensor<?x?xf32, ["M", "K"]>) -> tensor<?x?xf32, ["M", "K"]> {
   %z = trn_isa.memset fill () sizes (%M, %one) {value = "0"} [vector, gpsimd] : () -> !tile.tile<["min(128, M)", "1"], f32, sbuf>
   // CHECK: trn_isa.tensor_scalar immediate<op0 = mul> (%[[A]]) {operand0 = "1 / K"} [vector] : (!tile.tile<["min(128, M)", "K"], f32, sbuf>) -> !tile.tile<["min(128, M)", "K"], f32, sbuf>
   %b = trn_isa.tensor_scalar immediate<op0 = mul> (%a) {operand0 = "1 / K"} [vector] : (!tile.tile<["min(128, M)", "K"], f32, sbuf>) -> !tile.tile<["min(128, M)", "K"], f32, sbuf>
-  // CHECK: trn_isa.activation plain_sum<fn = square> (%{{.*}}) [] attributes {storage = [#trn_isa.storage<"sq", sbuf, 128, 4>, unit]} : (!tile.tile<["min(128, M)", "K"], f32, sbuf>) -> (!tile.tile<["min(128, M)", "K"], f32, sbuf>, !tile.tile<["min(128, M)", "1"], f32, sbuf>)
-  %sq, %ss = trn_isa.activation plain_sum<fn = square> (%b) [] attributes {storage = [#trn_isa.storage<"sq", sbuf, 128, 4>, unit]} : (!tile.tile<["min(128, M)", "K"], f32, sbuf>) -> (!tile.tile<["min(128, M)", "K"], f32, sbuf>, !tile.tile<["min(128, M)", "1"], f32, sbuf>)
+  // CHECK: trn_isa.activation plain_sum<fn = square> (%{{.*}}) [] attributes {remembered = [#trn_isa.storage<"sq", sbuf, 128, 4>, unit]} : (!tile.tile<["min(128, M)", "K"], f32, sbuf>) -> (!tile.tile<["min(128, M)", "K"], f32, sbuf>, !tile.tile<["min(128, M)", "1"], f32, sbuf>)
+  %sq, %ss = trn_isa.activation plain_sum<fn = square> (%b) [] attributes {remembered = [#trn_isa.storage<"sq", sbuf, 128, 4>, unit]} : (!tile.tile<["min(128, M)", "K"], f32, sbuf>) -> (!tile.tile<["min(128, M)", "K"], f32, sbuf>, !tile.tile<["min(128, M)", "1"], f32, sbuf>)
   %acc = tile.neutral "sum" (%one, %one) : !tile.tile<["1", "1"], f32, psum>
   // CHECK: trn_isa.nc_matmul accumulate (%{{.*}}, %{{.*}}) outs %{{.*}} [tensor] : (!tile.tile<["min(128, M)", "1"], f32, sbuf>, !tile.tile<["min(128, M)", "1"], f32, sbuf>) -> !tile.tile<["1", "1"], f32, psum>
   %c = trn_isa.nc_matmul accumulate (%ss, %z) outs %acc [tensor] : (!tile.tile<["min(128, M)", "1"], f32, sbuf>, !tile.tile<["min(128, M)", "1"], f32, sbuf>) -> !tile.tile<["1", "1"], f32, psum>
