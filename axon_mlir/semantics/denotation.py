@@ -32,6 +32,16 @@ UNDEFINED = "undefined"
 Conversion = Callable[[t.Term, str | None, str | None], t.Term]
 
 
+CARRIED = "carried."
+"""Prefix of the tensors that stand for what a loop has done so far. Guards decide most such reads away (an element that
+the same iteration has just written); one that is left is a read of an unfinished value."""
+
+
+def unfinished(read: t.Read) -> bool:
+    """Whether a term's element is one that nobody has written, or that a loop has not finished."""
+    return read.tensor == UNDEFINED or read.tensor.startswith(CARRIED)
+
+
 class Undenotable(AxonError):
     """The program has a meaning, but this version cannot state it as a term; the verdict is `unknown`."""
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from axon_mlir.semantics import terms as t
-from axon_mlir.semantics.denotation import UNDEFINED, range_of
+from axon_mlir.semantics.denotation import range_of, unfinished
 from axon_mlir.semantics.index import Index
 from axon_mlir.smt.encode import integer_query, is_integer
 from axon_mlir.smt.solver import solve
@@ -124,7 +124,7 @@ def implied(context: Sequence[t.Condition], goal: t.Condition) -> bool:
 
 def reads_undefined(x: t.Term) -> bool:
     """Whether an unwritten element may be read."""
-    return any(isinstance(y, t.Read) and y.tensor == UNDEFINED for y in subterms(x))
+    return any(isinstance(y, t.Read) and unfinished(y) for y in subterms(x))
 
 
 def subterms(x: t.Term) -> Iterator[t.Term]:

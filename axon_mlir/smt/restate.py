@@ -17,7 +17,7 @@ from xdsl.dialects.func import FuncOp
 
 from axon_mlir.semantics import normal as nf
 from axon_mlir.semantics import terms as t
-from axon_mlir.semantics.denotation import UNDEFINED, range_of
+from axon_mlir.semantics.denotation import range_of, unfinished
 from axon_mlir.semantics.functions import FUNCTIONS
 from axon_mlir.semantics.index import Index, Size, Var, const, nonnegative, of_var, parse
 from axon_mlir.smt.conversions import ProofNormalizer, denote, is_conversion, is_lowered
@@ -234,7 +234,7 @@ class Checker:
 
     def body(self, x: t.Term, context: Context) -> t.Term:
         """What must hold of a body by itself."""
-        if any(isinstance(y, t.Read) and y.tensor == UNDEFINED for y in _inside(x)):
+        if any(isinstance(y, t.Read) and unfinished(y) for y in _inside(x)):
             raise Rejected("an element may be read before it is written")
         for f, around in self.folds(x, context):
             goal = t.at_most(const(1 if f.monoid in ("max", "min") else 0), f.extent)

@@ -37,6 +37,7 @@ from axon_mlir.dialects.tile.types import TileType
 from axon_mlir.errors import AxonError
 from axon_mlir.semantics import terms as t
 from axon_mlir.semantics.denotation import (
+    CARRIED,
     Denotable,
     Denoter,
     Undenotable,
@@ -85,6 +86,8 @@ class IndexOp(IRDLOperation, Denotable, Interpretable):
     def verify_(self) -> None:
         if len(self.names.data) != len(self.operands_):
             raise VerifyException(f"{len(self.names.data)} names for {len(self.operands_)} operands")
+        if len(set(self.names.data)) != len(self.names.data):
+            raise VerifyException("two operands have one name")
         try:
             parse(self.expression.data)
         except ValueError as e:
@@ -210,6 +213,8 @@ class ForOp(IRDLOperation, Denotable, Interpretable):
     def verify_(self) -> None:
         if self.level.data not in LEVELS:
             raise VerifyException(f"unknown level '{self.level.data}'; accepted: {', '.join(LEVELS)}")
+        if not self.dim.data.isidentifier():
+            raise VerifyException(f"'{self.dim.data}' is not the name of a dimension; accepted: m.tile, k_2.block")
         try:
             step = parse(self.step.data)
         except ValueError as e:
@@ -243,13 +248,13 @@ class ForOp(IRDLOperation, Denotable, Interpretable):
         walk.bind(self.start, start)
         walk.bind(self.extent, minimum(step, upper - start))
         inits = [walk.tensor(v) for v in self.inits]
-        names = [f"carried.{fresh_var('c').uid}" for _ in inits]
+        names = [f"{CARRIED}{fresh_var('c').uid}" for _ in inits]
         for arg, init, name in zip(self.carried, inits, names, strict=True):
             walk.bind(arg, t.tensor_input(name, init.shape, init.dtype))
         with walk.assuming(*range_of(counter, trips)):
             yielded = [cast(t.Comprehension, walk.values[v]) for v in walk.block(self.body.block)]
             steps = [
-                self._step(walk, kind.data, name, names, value, counter, (lower, length, step))
+                self._step(walk, kind.data, name, value, counter, (lower, length, step))
                 for kind, name, value in zip(self.kinds.data, names, yielded, strict=True)
             ]
         for result, init, (variables, make) in zip(self.results_, inits, steps, strict=True):
@@ -261,15 +266,12 @@ class ForOp(IRDLOperation, Denotable, Interpretable):
         walk: Denoter,
         kind: str,
         name: str,
-        names: Sequence[str],
         value: t.Comprehension,
         counter: Var,
         space: tuple[Index, Index, Index],
     ) -> tuple[tuple[Var, ...], Any]:
         """How the result's element follows from the initial one: (index variables, initial element -> element)."""
         own = t.Read(name, tuple(of_var(v) for v in value.variables))
-        if _reads_any(value.body, [n for n in names if n != name]):
-            raise Undenotable(f"a result of the loop over {self.dim.data} depends on another carried value")
         if kind == CARRY:
             raise Undenotable(f"the loop over {self.dim.data} carries a value without a homomorphism")
         if kind == COLLECT:
@@ -620,11 +622,11 @@ class LoadOp(IRDLOperation, Denotable, Interpretable):
         sizes = [run.integer(v) for v in self.sizes]
         axes = self.axis_map()
         array = run.array(self.source)
-        slices = tuple(
-            slice(o, o + (1 if a is None else sizes[a]))
-            for o, a in zip((run.integer(v) for v in self.offsets), axes, strict=True)
-        )
-        part = array[slices]
+        offsets = [run.integer(v) for v in self.offsets]
+        lengths = [1 if a is None else sizes[a] for a in axes]
+        part = array[tuple(slice(o, o + n) for o, n in zip(offsets, lengths, strict=True))]
+        if min(offsets, default=0) < 0 or list(part.shape) != lengths:
+            raise AxonError(f"a load of {lengths} at {offsets} reaches outside a tensor of shape {array.shape}")
         order = [n for n, a in enumerate(axes) if a is None] + sorted(
             (n for n, a in enumerate(axes) if a is not None), key=lambda n: cast(int, axes[n])
         )
@@ -633,8 +635,6 @@ class LoadOp(IRDLOperation, Denotable, Interpretable):
         for a in axes:
             if a is not None:
                 shape[a] = sizes[a]
-        if part.size != shape[0] * shape[1]:
-            raise AxonError(f"a load of {shape} reaches outside a tensor of shape {array.shape}")
         run.bind(self.result, np.broadcast_to(part.reshape(shape), sizes).copy())
 
     def print(self, printer: Printer) -> None:
@@ -725,9 +725,10 @@ class StoreOp(IRDLOperation, Denotable, Interpretable):
         part = value[tuple(slice(None) if a in used else 0 for a in range(2))]
         part = part.transpose([sorted(used).index(a) for a in used])
         sizes = [1 if a is None else value.shape[a] for a in axes]
-        slices = tuple(slice(o, o + n) for o, n in zip((run.integer(v) for v in self.offsets), sizes, strict=True))
-        if out[slices].shape != tuple(sizes):
-            raise AxonError(f"a store of {sizes} reaches outside a tensor of shape {out.shape}")
+        offsets = [run.integer(v) for v in self.offsets]
+        slices = tuple(slice(o, o + n) for o, n in zip(offsets, sizes, strict=True))
+        if min(offsets, default=0) < 0 or out[slices].shape != tuple(sizes):
+            raise AxonError(f"a store of {sizes} at {offsets} reaches outside a tensor of shape {out.shape}")
         out[slices] = part.reshape(sizes)
         run.bind(self.result, out)
 
@@ -790,8 +791,8 @@ class ExtractOp(IRDLOperation, Denotable, Interpretable):
         offsets, sizes = [run.integer(v) for v in self.offsets], [run.integer(v) for v in self.sizes]
         array = run.array(self.source)
         part = array[offsets[0] : offsets[0] + sizes[0], offsets[1] : offsets[1] + sizes[1]]
-        if part.shape != tuple(sizes):
-            raise AxonError(f"a region of {sizes} reaches outside a tile of shape {array.shape}")
+        if min(offsets) < 0 or part.shape != tuple(sizes):
+            raise AxonError(f"a region of {sizes} at {offsets} reaches outside a tile of shape {array.shape}")
         run.bind(self.result, part)
 
 
@@ -828,10 +829,31 @@ class InsertOp(IRDLOperation, Denotable, Interpretable):
     def interpret(self, run: Interpreter) -> None:
         value, out = run.array(self.value), run.array(self.into).copy()
         o = [run.integer(v) for v in self.offsets]
-        if any(a + n > d for a, n, d in zip(o, value.shape, out.shape, strict=True)):
-            raise AxonError(f"a region of {value.shape} reaches outside a tile of shape {out.shape}")
+        if any(a < 0 or a + n > d for a, n, d in zip(o, value.shape, out.shape, strict=True)):
+            raise AxonError(f"a region of {value.shape} at {o} reaches outside a tile of shape {out.shape}")
         out[o[0] : o[0] + value.shape[0], o[1] : o[1] + value.shape[1]] = value
         run.bind(self.result, out)
+
+
+def _axis_size(item: object) -> Index:
+    """What an axis of an operand of a leaf's meaning is: a size of its own, or a number."""
+    data, children = getattr(item, "data", None), getattr(item, "children", ())
+    if data not in ("name", "number"):
+        raise MeaningError("an operand of a leaf has two axes, each a name or a number")
+    text = str(children[0])
+    return const(int(text)) if data == "number" else size_index(text)
+
+
+def _verify_leaf_meaning(meaning: OpMeaning) -> None:
+    """A leaf maps tiles to one tile; all it knows beside them are sizes of the program."""
+    if len(meaning.results) != 1:
+        raise MeaningError(f"a leaf has one result, not {len(meaning.results)}")
+    for access in (*meaning.operands, *meaning.results):
+        if len(access.items) != 2 or any(getattr(i, "data", None) in ("pack", "sized_pack") for i in access.items):
+            raise MeaningError(f"'{access.name}' is a tile, which has two axes")
+    for name, kind in meaning.attributes:
+        if not name.startswith(SIZE_PREFIX) or kind != "index":
+            raise MeaningError(f"the attribute '{name}: {kind}' is not a size; accepted: {SIZE_PREFIX}K: index")
 
 
 @irdl_op_definition
@@ -886,12 +908,13 @@ class LeafOp(IRDLOperation, Denotable, Interpretable):
     def verify_(self) -> None:
         try:
             meaning = parse_op(self.text.data)
-            meaning.infer([(size_index("_p"), size_index("_f"))] * len(self.ins), self.attributes_of_meaning())
+            _verify_leaf_meaning(meaning)
+            operands = [t.tensor_input(o.name, [_axis_size(i) for i in o.items]) for o in meaning.operands]
+            meaning.denote(operands, self.attributes_of_meaning())
         except MeaningError as e:
-            if "does not fit" not in e.message:
-                raise VerifyException(e.message) from e
-        if len(parse_op(self.text.data).operands) != len(self.ins):
-            raise VerifyException(f"the meaning takes {len(parse_op(self.text.data).operands)} operands")
+            raise VerifyException(e.message) from e
+        if len(meaning.operands) != len(self.ins):
+            raise VerifyException(f"the meaning takes {len(meaning.operands)} operands")
         if (self.outs is None) != (self.accumulate is None):
             raise VerifyException("a destination and a monoid go together")
         if self.accumulate is not None and self.accumulate.data not in MONOIDS:

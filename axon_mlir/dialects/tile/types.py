@@ -54,13 +54,21 @@ class TileType(ParametrizedAttribute, TypeAttribute):
 
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        start = parser.pos
         with parser.in_angle_brackets():
             bounds = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_str_literal)
             parser.parse_punctuation(",")
             element = parser.parse_type()
             parser.parse_punctuation(",")
             space = parser.parse_identifier()
-        return (ArrayAttr([StringAttr(b) for b in bounds]), element, StringAttr(space))
+            end = parser.pos
+        parameters = (ArrayAttr([StringAttr(b) for b in bounds]), element, StringAttr(space))
+        try:
+            cls(*parameters)
+        except VerifyException as e:
+            # Said here, the message points at the type and not behind it.
+            parser.raise_error(str(e), start, end)
+        return parameters
 
     def print_parameters(self, printer: Printer) -> None:
         with printer.in_angle_brackets():

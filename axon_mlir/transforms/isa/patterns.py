@@ -148,10 +148,10 @@ def is_constant(x: t.Term) -> bool:
 
 
 def is_immediate(x: t.Term) -> bool:
-    """Whether a constant is exact arithmetic on numbers and sizes."""
+    """Whether a constant is a number (possibly infinite), or exact arithmetic on numbers and sizes."""
     match x:
-        case t.Const(v):
-            return not isinstance(v, str)
+        case t.Const():
+            return True
         case t.IndexValue():
             return is_constant(x)
         case t.Apply(f, args):
@@ -264,7 +264,7 @@ def immediate_text(x: t.Term) -> str:
     """An immediate as an expression over sizes."""
     match x:
         case t.Const(v):
-            return str(v) if not isinstance(v, str) and v.denominator == 1 else f"({v})"
+            return str(v) if isinstance(v, str) or v.denominator == 1 else f"({v})"
         case t.IndexValue(i):
             return str(i) if i.atom is not None else f"({i})"
         case t.Apply("identity", (a,)):

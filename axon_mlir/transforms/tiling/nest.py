@@ -45,6 +45,12 @@ PARAMETERS = "tile.parameters"
 """Function attribute: tile parameter -> its constraint, such as `<= 128`."""
 
 
+MATMUL = "op leaf(a[K, M], b[K, N]) -> c[M, N] { c[m, n] = sum(k < K: mul(a[k, m], b[k, n])) }"
+COPY = "op leaf(a[P, F]) -> c[P, F] { c[p, f] = a[p, f] }"
+TRANSPOSE = "op leaf(a[P, F]) -> c[F, P] { c[f, p] = a[p, f] }"
+"""The meanings of leaves that tiling itself introduces."""
+
+
 @dataclass(frozen=True)
 class LoopKey:
     """A loop: the dimension it steps, its level, and its step (a tile parameter or a number)."""
@@ -77,6 +83,11 @@ class Leaf:
     at: tuple[str, ...] = ()
     dtype: str = "f32"
     space: str = "sbuf"
+
+    @property
+    def is_move(self) -> bool:
+        """Whether a computation only moves its one operand."""
+        return self.kind == "compute" and self.monoid is None and self.text in (COPY, TRANSPOSE)
 
     @property
     def reads(self) -> tuple[str, ...]:
@@ -128,39 +139,94 @@ def _leaves_in(node: _Loop | Leaf) -> Iterable[Leaf]:
             yield from _leaves_in(c)
 
 
+def _defines(node: _Loop | Leaf, names: Iterable[str]) -> bool:
+    """Whether something in `node` defines one of the names."""
+    wanted = set(names)
+    return any(x.name in wanted for x in _leaves_in(node))
+
+
 def _needs(a: _Loop | Leaf, b: _Loop | Leaf) -> bool:
     """Whether something in `a` reads what `b` defines."""
-    defined = {x.name for x in _leaves_in(b)}
-    return any(r in defined for x in _leaves_in(a) for r in x.reads)
+    return _defines(b, (r for x in _leaves_in(a) for r in x.reads))
 
 
 def build(leaves: Sequence[Leaf]) -> _Loop:
-    """Insert the leaves one by one."""
+    """Insert the leaves one by one.
+
+    Loads, and moves of what is loaded, wait for their first reader and are placed in front of it: inside the loops
+    that their paths share, in loops of their own from there on.
+    """
     root = _Loop(None, None)
+    waiting: dict[str, Leaf] = {}
+    placed: set[str] = set()
     for leaf in leaves:
+        if leaf.kind == "load" or (leaf.is_move and leaf.ins[0] in waiting):
+            waiting[leaf.name] = leaf
+            continue
+        fetched = _closure(leaf, waiting)
+        reads = set(leaf.reads).union(*(x.reads for x in fetched))
         node = root
         for key in leaf.path:
-            node = _enter(node, key, leaf)
+            node = _enter(node, key, reads)
         node.children.append(leaf)
+        for x in fetched:
+            if x.name not in placed:
+                placed.add(x.name)
+                _place_before(root, x, node.chain(), leaf)
     return root
 
 
-def _enter(node: _Loop, key: LoopKey, leaf: Leaf) -> _Loop:
-    """The loop over `key` under `node` that the leaf goes into: an existing one where legal, else a new one.
+def _closure(leaf: Leaf, waiting: Mapping[str, Leaf]) -> list[Leaf]:
+    """The waiting leaves that a leaf needs, in order."""
+    needed = {n for n in leaf.ins if n in waiting}
+    for name in reversed(list(waiting)):
+        if name in needed:
+            needed |= {n for n in waiting[name].ins if n in waiting}
+    return [x for name, x in waiting.items() if name in needed]
+
+
+def _place_before(root: _Loop, leaf: Leaf, chain: Sequence[_Loop], reader: Leaf) -> None:
+    node, level = root, 0
+    while level < min(len(leaf.path), len(chain)) and chain[level].key == leaf.path[level]:
+        node = chain[level]
+        level += 1
+    anchor: _Loop | Leaf = chain[level] if level < len(chain) else reader
+    position = next(n for n, c in enumerate(node.children) if c is anchor)
+    rest = leaf.path[level:]
+    if rest and position > 0:
+        before = node.children[position - 1]
+        if isinstance(before, _Loop) and before.key == rest[0] and _only_fetches(before):
+            node, rest = before, rest[1:]
+            while rest and isinstance(node.children[-1], _Loop) and node.children[-1].key == rest[0]:
+                node, rest = node.children[-1], rest[1:]
+            position = len(node.children)
+    for key in rest:
+        loop = _Loop(key, node)
+        node.children.insert(position, loop)
+        node, position = loop, 0
+    node.children.insert(position, leaf)
+
+
+def _only_fetches(loop: _Loop) -> bool:
+    return all(x.kind == "load" or x.is_move for x in _leaves_in(loop))
+
+
+def _enter(node: _Loop, key: LoopKey, reads: set[str]) -> _Loop:
+    """The loop over `key` under `node` that a leaf goes into: an existing one where legal, else a new one.
 
     Legal: nothing that the leaf reads is folded over the loop inside it, and the later siblings that the leaf depends
     on do not themselves depend on the loop (they are moved before it).
     """
     for position in range(len(node.children) - 1, -1, -1):
         loop = node.children[position]
-        if not isinstance(loop, _Loop) or loop.key != key:
+        if not isinstance(loop, _Loop) or loop.key != key or _only_fetches(loop):
             continue
-        if any(key in x.folded and x.name in leaf.reads for x in _leaves_in(loop)):
+        if any(key in x.folded and x.name in reads for x in _leaves_in(loop)):
             continue
         later = node.children[position + 1 :]
         needed: list[_Loop | Leaf] = []
         for sibling in reversed(later):
-            if _needs(leaf, sibling) or any(_needs(n, sibling) for n in needed):
+            if _defines(sibling, reads) or any(_needs(n, sibling) for n in needed):
                 needed.insert(0, sibling)
         if any(_needs(n, loop) for n in needed):
             continue
@@ -620,4 +686,4 @@ class _Reader:
         )  # fmt: skip
 
 
-__all__ = ["PARAMETERS", "SIZES", "Leaf", "LoopKey", "Nest", "NotHeld", "build", "collect", "emit", "scopes"]
+__all__ = ["COPY", "MATMUL", "PARAMETERS", "SIZES", "TRANSPOSE", "Leaf", "LoopKey", "Nest", "NotHeld", "build", "collect", "emit", "scopes"]

@@ -8,7 +8,7 @@ fits the device:
    a contraction takes over the contraction's loops;
 2. a store that nothing needs any more goes; values that stay on chip are widened to fp32, except operands of the
    tensor engine; a sole copy out of PSUM before an elementwise reader goes;
-3. equal loads become one;
+3. equal loads and moves become one;
 4. a load, with the moves that only it feeds, leaves the loops over dimensions that it does not have, and then takes
    longer rows.
 
@@ -26,9 +26,9 @@ from xdsl.passes import ModulePass
 
 from axon_mlir.targets import Device
 from axon_mlir.transforms.tiling.capacity import FREE_STEP, default_steps, device_of, fits, values_of
-from axon_mlir.transforms.tiling.nest import Leaf, LoopKey, Nest, collect, emit
+from axon_mlir.transforms.tiling.nest import COPY, TRANSPOSE, Leaf, LoopKey, Nest, collect, emit
 from axon_mlir.transforms.tiling.structure import Structure, structure_of
-from axon_mlir.transforms.tiling.tile_symbolic import COPY, FREE, ROLES, TRANSPOSE
+from axon_mlir.transforms.tiling.tile_symbolic import FREE, ROLES
 
 
 @dataclass(frozen=True)
@@ -59,13 +59,8 @@ def on_engine(leaf: Leaf) -> bool:
     return leaf.kind == "compute" and leaf.space == "psum"
 
 
-def is_move(leaf: Leaf) -> bool:
-    """Whether a computation only moves its one operand."""
-    return leaf.kind == "compute" and leaf.monoid is None and leaf.text in (COPY, TRANSPOSE)
-
-
 def is_copy(leaf: Leaf) -> bool:
-    return is_move(leaf) and leaf.text == COPY
+    return leaf.is_move and leaf.text == COPY
 
 
 class _Fuser:
@@ -85,7 +80,7 @@ class _Fuser:
             if tried is not None and self.acceptable(self.tidied(tried)):
                 nest = tried
         nest = self.tidied(nest)
-        nest = self.shared_loads(nest)
+        nest = self.shared(nest)
         for leaf in [x for x in nest.leaves if x.kind != "store"]:
             if leaf.kind == "load" and leaf.tensor in self.structure.fixed:
                 continue
@@ -178,35 +173,34 @@ class _Fuser:
                 leaves[n] = replace(leaf, ins=tuple(source if i == copy.name else i for i in leaf.ins))
         return leaves
 
-    def shared_loads(self, nest: Nest) -> Nest:
-        """Equal loads as one, where the shared value fits."""
-        seen: list[Leaf] = []
-        for load in [x for x in nest.leaves if x.kind == "load"]:
-            for first in seen:
-                if (first.tensor, first.axes, first.dims, first.path, first.dtype) == (
-                    load.tensor, load.axes, load.dims, load.path, load.dtype,
-                ):  # fmt: skip
-                    leaves = [
-                        replace(x, ins=tuple(first.name if i == load.name else i for i in x.ins))
-                        for x in nest.leaves
-                        if x.name != load.name
-                    ]
-                    tried = replace(nest, leaves=leaves)
-                    if self.acceptable(tried):
-                        nest = tried
-                        break
-            else:
-                seen.append(load)
+    def shared(self, nest: Nest) -> Nest:
+        """Equal leaves as one, where the shared value fits."""
+        for leaf in [x for x in nest.leaves if x.kind != "store"]:
+            now = next((x for x in nest.leaves if x.name == leaf.name), None)
+            if now is None:
+                continue
+            # Two leaves are equal when they differ in nothing but their name.
+            first = next(x for x in nest.leaves if x.kind == now.kind and replace(x, name=now.name) == now)
+            if first.name == now.name:
+                continue
+            leaves = [
+                replace(x, ins=tuple(first.name if i == now.name else i for i in x.ins))
+                for x in nest.leaves
+                if x.name != now.name
+            ]
+            tried = replace(nest, leaves=leaves)
+            if self.acceptable(tried):
+                nest = tried
         return nest
 
     def hoisted(self, nest: Nest, name: str) -> Nest | None:
         """A load or move, with the moves that only it feeds, taken out of the loops over dimensions it has not."""
         leaf = next(x for x in nest.leaves if x.name == name and x.kind != "store")
-        if leaf.kind != "load" and not is_move(leaf):
+        if leaf.kind != "load" and not leaf.is_move:
             return None
         group = {name}
         for x in nest.leaves:
-            if is_move(x) and x.ins[0] in group and all(y is x or x.ins[0] not in y.ins for y in nest.leaves):
+            if x.is_move and x.ins[0] in group and all(y is x or x.ins[0] not in y.ins for y in nest.leaves):
                 group.add(x.name)
         needed = set(leaf.dims) | set(leaf.at)
         changed = False

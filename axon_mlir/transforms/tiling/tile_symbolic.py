@@ -38,18 +38,13 @@ from axon_mlir.semantics.functions import MONOIDS
 from axon_mlir.semantics.index import Index, Size, Var, of_var
 from axon_mlir.semantics.index import size as size_index
 from axon_mlir.semantics.shapes import tensor_type
-from axon_mlir.transforms.tiling.nest import Leaf, LoopKey, Nest, emit
+from axon_mlir.transforms.tiling.nest import COPY, MATMUL, TRANSPOSE, Leaf, LoopKey, Nest, emit
 from axon_mlir.transforms.tiling.program import Computation, Program, Tensor, analyse, folds_of, reads_of
 from axon_mlir.transforms.tiling.structure import STRUCTURE, Structure, structure_attribute, structure_of
 
 PART, FREE, MOVING, BLOCK = "part", "free", "moving", "block"
 ROLES = {PART: "<= partitions", FREE: "<= free_elements_psum", MOVING: "<= moving_free", BLOCK: "any"}
 """The role of a step -> the constraint on it: a device limit, or none."""
-
-MATMUL = "op leaf(a[K, M], b[K, N]) -> c[M, N] { c[m, n] = sum(k < K: mul(a[k, m], b[k, n])) }"
-COPY = "op leaf(a[P, F]) -> c[P, F] { c[p, f] = a[p, f] }"
-TRANSPOSE = "op leaf(a[P, F]) -> c[F, P] { c[f, p] = a[p, f] }"
-
 
 @dataclass(frozen=True)
 class TileSymbolic(ModulePass):
@@ -194,7 +189,8 @@ class _Builder:
         second = free if free in used else None
         dtype = self.tensors[read.tensor].dtype
         named = [d for d in of_axis if d is not None]
-        if turn and first is not None and second is not None and named and named[-1] == first:
+        lies = self.layout.get(read.tensor) == (first, second)
+        if turn and not lies and first is not None and second is not None and named[-1] == first:
             return self.turned(read, of_axis, first, second, path, dtype)
         name = self.value()
         self.leaves.append(
