@@ -44,12 +44,15 @@ def refute(
     after: FuncOp,
     binding: Mapping[Size | Var, Index],
     denotations: tuple[Denotation, Denotation] | None,
+    *,
+    large: bool = False,
 ) -> Refutation | None:
     """Look for inputs on which the functions differ.
 
-    `binding` maps the size symbols of the second function to those of the first.
+    `binding` maps the size symbols of the second function to those of the first. `large`: at sizes that take every
+    loop twice, which may be slow, instead of small ones.
     """
-    for dims in sample_sizes(before, after, binding, denotations):
+    for dims in sample_sizes(before, denotations, large=large):
         shapes = _shapes(before, dims)
         if shapes is None:
             continue
@@ -69,7 +72,7 @@ def refute_definedness(
     denotations: tuple[Denotation, Denotation] | None,
 ) -> Refutation | None:
     """Look for inputs on which only the first function is defined: zeros, rows of zeros, signs."""
-    for dims in list(sample_sizes(before, after, binding, denotations))[:2]:
+    for dims in sample_sizes(before, denotations):
         shapes = _shapes(before, dims)
         if shapes is None:
             continue
@@ -81,38 +84,31 @@ def refute_definedness(
 
 
 def sample_sizes(
-    before: FuncOp,
-    after: FuncOp,
-    binding: Mapping[Size | Var, Index],
-    denotations: tuple[Denotation, Denotation] | None,
+    before: FuncOp, denotations: tuple[Denotation, Denotation] | None, *, large: bool = False
 ) -> Iterator[dict[str, int]]:
-    """Numbers for the size symbols of both programs: small ones, then such that take every loop twice."""
+    """Numbers for the size symbols of both programs, pairwise different: small ones, or such as take loops twice."""
     arguments = [str(s) for shape in argument_shapes(before) for d in shape for s in _sorted(d)]
     names = list(dict.fromkeys(arguments))
     steps: dict[str, int] = {}
     parameters: set[str] = set()
-    if denotations is not None:
-        for d in denotations:
-            for i in _indices(d):
-                for s in i.symbols():
-                    if isinstance(s, Size) and s.name not in names:
-                        parameters.add(s.name)
-                _needed(i, steps)
+    for d in denotations or ():
+        for i in _indices(d):
+            parameters |= {s.name for s in i.symbols() if isinstance(s, Size) and s.name not in names}
+            _needed(i, steps)
     free = sorted(parameters)
     small = {n: _SMALL[k % len(_SMALL)] + 12 * (k // len(_SMALL)) for k, n in enumerate(names)}
-    yield small | {n: 2 for n in free}
-    if len(names) > 1:
-        turned = list(reversed(names))
-        yield {n: _SMALL[k % len(_SMALL)] + 12 * (k // len(_SMALL)) for k, n in enumerate(turned)} | {
-            n: 3 for n in free
-        }
+    if not large:
+        yield small | {n: 2 for n in free}
+        if len(names) > 1:
+            yield dict(zip(names, reversed(small.values()), strict=True)) | {n: 3 for n in free}
+        elif free:
+            yield {n: v + 3 for n, v in small.items()} | {n: 3 for n in free}
+        return
     if any(steps.get(n, 0) > 1 for n in names):
-        large = {n: steps.get(n, 1) + _RAGGED[k % len(_RAGGED)] + k // len(_RAGGED) for k, n in enumerate(names)}
-        shapes = _shapes(before, large)
+        twice = {n: steps.get(n, 1) + _RAGGED[k % len(_RAGGED)] + k // len(_RAGGED) for k, n in enumerate(names)}
+        shapes = _shapes(before, twice)
         if shapes is not None and sum(int(np.prod(s)) for s in shapes) <= _ELEMENTS:
-            yield large | {n: max(steps.values()) for n in free}
-    elif free:
-        yield {n: v + 3 for n, v in small.items()} | {n: 3 for n in free}
+            yield twice | {n: max(steps.values()) for n in free}
 
 
 def _sorted(i: Index) -> list[Size | Var]:
