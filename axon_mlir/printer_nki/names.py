@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
+import builtins
 import keyword
 import re
 from collections.abc import Generator
 from contextlib import contextmanager
 
-RESERVED = frozenset({"nki", "nisa", "nl", "min", "max", "range", "float"})
-"""What a kernel uses beside its own variables."""
+RESERVED = frozenset({"nki", "nisa", "nl", *dir(builtins)})
+"""The modules that a kernel uses, and Python's own functions."""
 
 
 class Names:
