@@ -12,17 +12,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
+from xdsl.dialects.builtin import IndexType
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from axon_mlir.errors import AxonError
 from axon_mlir.semantics import terms as t
-from axon_mlir.semantics.denotation import dtype_of
-from axon_mlir.semantics.functions import FUNCTIONS
+from axon_mlir.semantics.denotation import Denoter, dtype_of
+from axon_mlir.semantics.functions import FUNCTIONS, MONOIDS
 from axon_mlir.semantics.index import Index, size
-from axon_mlir.semantics.meaning import OpMeaning
 from axon_mlir.semantics.shapes import shape_of
-from axon_mlir.semantics.traits import HasMeaning
 from axon_mlir.smt.guards import subterms
 
 NARROW = ("bf16", "f16")
@@ -108,20 +107,21 @@ class _Walk:
             for r in op.results:
                 self.values[r] = joined
             return
-        accumulate = getattr(getattr(op, "accumulate", None), "data", None)
-        terms = _terms(op)
-        sums = terms is not None and any(map(_sums, terms))
-        for r in op.results:
+        elements = _elements(op)
+        for n, r in enumerate(op.results):
             dtype = dtype_of(r.type)
+            if dtype is None:
+                continue
+            element = elements[n] if elements is not None else None
             result = joined
-            if sums:
+            if element is not None and _sums(element):
                 # Inside one operation sums are kept in f32.
                 result = result.accumulated("f32")
-            if accumulate in ACCUMULATING:
+            if element is None or _accumulates(element, op):
                 result = result.accumulated(dtype)
-            moved = accumulate is None and (terms is None or all(map(_moves, terms)))
-            same = all(dtype_of(v.type) in (dtype, None) for v in op.operands)
-            if not (moved and same) and not (not op.operands and moved):
+            moved = element is not None and _moves(element)
+            same = all(dtype_of(v.type) in (dtype, "index", None) for v in op.operands)
+            if not (moved and (same or not _reads(element))):
                 result = result.rounded(dtype)
             self.values[r] = result
 
@@ -143,40 +143,58 @@ class _Walk:
             self.values[r] = e
 
 
-def _terms(op: Operation) -> list[t.Term] | None:
-    """What the elements of the results are, as terms over the operands; None when the operation has no meaning."""
-    meaning, attributes = _meaning(op)
-    if meaning is None:
-        return None
-    operands: list[t.Comprehension] = []
-    for n, v in enumerate(op.operands):
-        if dtype_of(v.type) is not None and len(operands) < len(meaning.operands):
-            operands.append(t.tensor_input(f"operand{n}", _shape(v.type)))
-    try:
-        return [c.body for c in meaning.denote(operands, attributes)]
-    except AxonError:
-        # The operands' sizes are not in their types (tiles): names for them do not fit the text. Assume the worst.
-        return [t.Apply("add", (t.Read("unknown", ()), t.ZERO))]
+def _elements(op: Operation) -> list[t.Term] | None:
+    """What the elements of the results are, as terms over reads of the operands; None when that is not known."""
+    for shape_of_type in (_declared, _uniform):
+        walk = Denoter()
+        for n, v in enumerate(op.operands):
+            if dtype_of(v.type) is None:
+                walk.values[v] = size(f"operand{n}") if isinstance(v.type, IndexType) else t.tensor_input(_name(n), ())
+            else:
+                walk.values[v] = t.tensor_input(_name(n), shape_of_type(v.type), dtype_of(v.type))
+        try:
+            walk.operation(op)
+            return [c.body if isinstance(c := walk.values.get(r), t.Comprehension) else t.ZERO for r in op.results]
+        except (AxonError, ValueError, KeyError):
+            # The operands' extents are not in their types, and the bounds there do not fit each other.
+            continue
+    return None
 
 
-def _meaning(op: Operation) -> tuple[OpMeaning | None, Mapping[str, Any]]:
-    if isinstance(op, HasMeaning):
-        return op.meaning(), op.meaning_attributes()
-    found = getattr(op, "leaf_meaning", None)
-    if isinstance(found, OpMeaning):
-        return found, cast(Any, op).attributes_of_meaning()
-    return None, {}
+def _name(n: int) -> str:
+    return f"operand{n}"
 
 
-def _shape(type_: Any) -> tuple[Index, ...]:
-    try:
-        return shape_of(type_)
-    except AxonError:
-        return (size("_p"), size("_f"))
+def _declared(type_: Attribute) -> tuple[Index, ...]:
+    upper: tuple[Index, ...] | None = getattr(type_, "upper", None)
+    return shape_of(type_) if upper is None else upper
+
+
+def _uniform(type_: Attribute) -> tuple[Index, ...]:
+    """One size for every axis that is not 1."""
+    return tuple(d if d == 1 else size("any") for d in _declared(type_))
 
 
 def _sums(x: t.Term) -> bool:
     return any(isinstance(y, t.Fold) and y.monoid in ACCUMULATING for y in subterms(x))
+
+
+def _accumulates(x: t.Term, op: Operation) -> bool:
+    """Whether a result is a destination to which something is added."""
+    outs = getattr(op, "outs", None)
+    if not isinstance(outs, SSAValue):
+        return False
+    own = {_name(n) for n, v in enumerate(op.operands) if v is outs}
+    functions = {MONOIDS[m].function for m in ACCUMULATING}
+    return (
+        isinstance(x, t.Apply)
+        and x.function in functions
+        and any(isinstance(a, t.Read) and a.tensor in own for a in x.args)
+    )
+
+
+def _reads(x: t.Term | None) -> bool:
+    return x is None or any(isinstance(y, t.Read) for y in subterms(x))
 
 
 def _moves(x: t.Term) -> bool:
