@@ -287,12 +287,15 @@ class ForOp(IRDLOperation, Denotable, Interpretable):
         return value.variables, folded
 
     def _collected(
-        self, walk: Denoter, own: t.Term, value: t.Comprehension, counter: Var, space: tuple[Index, Index, Index]
+        self, walk: Denoter, own: t.Read, value: t.Comprehension, counter: Var, space: tuple[Index, Index, Index]
     ) -> Any:
         lower, length, step = space
         if not isinstance(value.body, t.Select) or value.body.otherwise is not own:
             raise Undenotable(f"the loop over {self.dim.data} must replace exactly one region per iteration")
         region, new = value.body.condition, value.body.then
+        elsewhere = t.substitute(new, {}, lambda r: t.ZERO if r is own else r)
+        if _reads_any(elsewhere, [own.tensor]):
+            raise Undenotable(f"the loop over {self.dim.data} reads elsewhere what it writes")
         found = written_axis(region, value.variables, counter, step)
         if found is None:
             raise Undenotable(f"the region written by the loop over {self.dim.data} does not move by its step")
@@ -398,6 +401,17 @@ def _reads_any(x: t.Term, names: Sequence[str]) -> bool:
     wanted = set(names)
     seen: set[t.Term] = set()
 
+    def decides(c: t.Condition) -> bool:
+        match c:
+            case t.RealCompare(_, a, b):
+                return go(a) or go(b)
+            case t.And(parts) | t.Or(parts):
+                return any(map(decides, parts))
+            case t.Not(part):
+                return decides(part)
+            case t.IndexCompare():
+                return False
+
     def go(y: t.Term) -> bool:
         if y in seen:
             return False
@@ -409,8 +423,8 @@ def _reads_any(x: t.Term, names: Sequence[str]) -> bool:
                 return any(map(go, args))
             case t.Fold(_, _, _, body):
                 return go(body)
-            case t.Select(_, a, b):
-                return go(a) or go(b)
+            case t.Select(c, a, b):
+                return decides(c) or go(a) or go(b)
             case _:
                 return False
 

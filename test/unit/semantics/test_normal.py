@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -15,7 +15,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from axon_mlir.semantics import terms as t
-from axon_mlir.semantics.domains import Float64
+from axon_mlir.semantics.domains import Floats
 from axon_mlir.semantics.evaluate import evaluate_comprehension
 from axon_mlir.semantics.index import Index, Size, Var, ceil_div, const, fresh_var, minimum, of_var, size
 from axon_mlir.semantics.normal import LEMMAS, Normalizer, Poly, poly_text
@@ -138,19 +138,31 @@ def environments() -> list[dict[str, Array]]:
 ENVIRONMENTS = environments()
 
 
-def value(x: t.Term, arrays: dict[str, Array], sizes: dict[str, int] = SIZES) -> float:
+class Strict(Floats):
+    """Doubles that notice a function applied outside its domain, or grown beyond what doubles tell apart."""
+
+    undefined = False
+
+    def apply(self, function: str, args: Sequence[Array]) -> Array:
+        out = super().apply(function, args)
+        # An infinite argument is the value of an empty maximum, a number like others for `max`, `min` and `exp`.
+        from_infinite = np.isinf(out) & np.any([np.any(np.isinf(a)) for a in args])
+        self.undefined |= bool(np.any(np.isnan(out) | ((np.abs(out) > 1e6) & ~from_infinite)))
+        return out
+
+
+def value(x: t.Term, arrays: dict[str, Array]) -> float:
+    """The value of a term without free variables but `m`; NaN where a part of it is not defined."""
+    strict = Strict()
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         closed = t.substitute(x, {Var("m"): const(1)})
-        return float(evaluate_comprehension(t.Comprehension((), (), closed), arrays, sizes, Float64()))
+        out = float(evaluate_comprehension(t.Comprehension((), (), closed), arrays, SIZES, strict))
+    return np.nan if strict.undefined or not abs(out) < 1e6 else out
 
 
 def defined(x: t.Term, arrays: dict[str, Array]) -> bool:
-    """Whether the term and all its parts outside folds and guards are numbers (0 * inf hides an undefined part)."""
-    if isinstance(x, t.Apply) and not all(defined(a, arrays) for a in x.args):
-        return False
-    found = value(x, arrays)
-    return bool(np.isfinite(found)) and abs(found) < 1e6
+    return not np.isnan(value(x, arrays))
 
 
 def agree(x: t.Term, y: t.Term) -> bool:

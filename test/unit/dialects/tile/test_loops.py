@@ -1,0 +1,325 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Hand-written tile loops: what they denote, what they compute, and what has no denotation."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+from audit import cases
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from xdsl.dialects.func import FuncOp
+from xdsl.parser import Parser
+
+from axon_mlir.errors import AxonError
+from axon_mlir.host.registry import make_context
+from axon_mlir.semantics import terms as t
+from axon_mlir.semantics.denotation import Denotation, Undenotable, denote_function, input_name
+from axon_mlir.semantics.domains import Field, Float64
+from axon_mlir.semantics.evaluate import evaluate_comprehension
+from axon_mlir.semantics.index import Size, Var, evaluate, of_var
+from axon_mlir.semantics.index import size as size_index
+from axon_mlir.semantics.interpret import argument_shapes, evaluate_function, solve_sizes
+from axon_mlir.semantics.normal import Normalizer
+
+Array = np.ndarray[Any, Any]
+
+MATMUL = """
+func.func @mm(%x: tensor<?x?xbf16, ["K", "M"]>, %w: tensor<?x?xbf16, ["K", "N"]>) -> tensor<?x?xbf16, ["M", "N"]> {
+  %zero = tile.index "0"
+  %M = tile.index "M"
+  %K = tile.index "K"
+  %N = tile.index "N"
+  %out = tile.empty (%M, %N) : tensor<?x?xbf16, ["M", "N"]>
+  %r = tile.for m.block (%mb, %mbn) = %zero to %M step "mB" (collect %o = %out : tensor<?x?xbf16, ["M", "N"]>) {
+    %mbe = tile.index "a + b" (a = %mb, b = %mbn)
+    %r0 = tile.for m.tile (%m, %mn) = %mb to %mbe step "5" (collect %o0 = %o : tensor<?x?xbf16, ["M", "N"]>) {
+      %r1 = tile.for n.tile (%n, %nn) = %zero to %N step "nT" (collect %o1 = %o0 : tensor<?x?xbf16, ["M", "N"]>) {
+        %acc = tile.neutral "sum" (%mn, %nn) : !tile.tile<["5", "nT"], f32, psum>
+        %s = tile.for k.tile (%k, %kn) = %zero to %K step "4" (sum %a = %acc : !tile.tile<["5", "nT"], f32, psum>) {
+          %xt = tile.load %x[%k along p, %m along f] (%kn, %mn) : tensor<?x?xbf16, ["K", "M"]> -> !tile.tile<["4", "5"], bf16, sbuf>
+          %wt = tile.load %w[%k along p, %n along f] (%kn, %nn) : tensor<?x?xbf16, ["K", "N"]> -> !tile.tile<["4", "nT"], bf16, sbuf>
+          %a1 = tile.leaf "op leaf(a[K, M], b[K, N]) -> c[M, N] { c[m, n] = sum(k < K: a[k, m] * b[k, n]) }" (%xt, %wt) sum into %a : (!tile.tile<["4", "5"], bf16, sbuf>, !tile.tile<["4", "nT"], bf16, sbuf>) -> !tile.tile<["5", "nT"], f32, psum>
+          tile.yield %a1 : !tile.tile<["5", "nT"], f32, psum>
+        }
+        %o2 = tile.store %s into %o1[%m along p, %n along f] : !tile.tile<["5", "nT"], f32, psum>, tensor<?x?xbf16, ["M", "N"]>
+        tile.yield %o2 : tensor<?x?xbf16, ["M", "N"]>
+      }
+      tile.yield %r1 : tensor<?x?xbf16, ["M", "N"]>
+    }
+    tile.yield %r0 : tensor<?x?xbf16, ["M", "N"]>
+  }
+  func.return %r : tensor<?x?xbf16, ["M", "N"]>
+}
+"""  # noqa: E501
+
+T = 'tensor<?x?xf32, ["M", "K"]>'
+TILE = '!tile.tile<["3", "K"], f32, sbuf>'
+COPY = "op leaf(a[P, F]) -> c[P, F] { c[p, f] = a[p, f] }"
+DOUBLE = "op leaf(a[P, F]) -> c[P, F] { c[p, f] = 2 * a[p, f] }"
+ROWS = "op leaf(a[P, F]) -> c[P, 1] { c[p, 0] = sum(q < F: a[p, q]) }"
+
+
+def rows(
+    *,
+    leaf: str = DOUBLE,
+    source: str = "%x",
+    at: str = "%m",
+    load_at: str = "%m",
+    lower: str = "0",
+    upper: str = "M",
+    step: str = "3",
+    length: str = "%mn",
+    kind: str = "collect",
+) -> str:
+    """A loop over rows that maps each by a leaf."""
+    return f"""
+func.func @rows(%x: {T}) -> {T} {{
+  %lower = tile.index "{lower}"
+  %upper = tile.index "{upper}"
+  %zero = tile.index "0"
+  %three = tile.index "3"
+  %two = tile.index "2"
+  %M = tile.index "M"
+  %K = tile.index "K"
+  %out = tile.empty (%M, %K) : {T}
+  %r = tile.for m.tile (%m, %mn) = %lower to %upper step "{step}" ({kind} %o = %out : {T}) {{
+    %twice = tile.index "2 * a" (a = %m)
+    %next = tile.index "a + 1" (a = %m)
+    %v = tile.load {source}[{load_at} along p, %zero along f] ({length}, %K) : {T} -> {TILE}
+    %w = tile.leaf "{leaf}" (%v) : ({TILE}) -> {TILE}
+    %q = tile.store %w into %o[{at} along p, %zero along f] : {TILE}, {T}
+    tile.yield %q : {T}
+  }}
+  func.return %r : {T}
+}}
+"""
+
+
+def folded(*, kind: str = "sum", monoid: str = "sum", neutral: str = "sum", step: str = "3") -> str:
+    """Row sums of a transposed view: a fold over columns in tiles."""
+    column = '!tile.tile<["K", "1"], f32, sbuf>'
+    return f"""
+func.func @folded(%x: {T}) -> tensor<?x1xf32, ["K", "1"]> {{
+  %zero = tile.index "0"
+  %one = tile.index "1"
+  %M = tile.index "M"
+  %K = tile.index "K"
+  %out = tile.empty (%K, %one) : tensor<?x1xf32, ["K", "1"]>
+  %acc = tile.neutral "{neutral}" (%K, %one) : {column}
+  %s = tile.for m.tile (%m, %mn) = %zero to %M step "{step}" ({kind} %a = %acc : {column}) {{
+    %v = tile.load %x[%m along f, %zero along p] (%K, %mn) : {T} -> !tile.tile<["K", "3"], f32, sbuf>
+    %a1 = tile.leaf "{ROWS}" (%v) {monoid} into %a : (!tile.tile<["K", "3"], f32, sbuf>) -> {column}
+    tile.yield %a1 : {column}
+  }}
+  %r = tile.store %s into %out[%zero along p, %zero] : {column}, tensor<?x1xf32, ["K", "1"]>
+  func.return %r : tensor<?x1xf32, ["K", "1"]>
+}}
+"""
+
+
+def function(text: str) -> FuncOp:
+    module = Parser(make_context(), text).parse_module()
+    module.verify()
+    (func,) = module.body.block.ops
+    assert isinstance(func, FuncOp)
+    return func
+
+
+def values(found: Denotation, func: FuncOp, arrays: list[Array], **parameters: int) -> list[Array]:
+    """The outputs of a denotation on arrays."""
+    sizes = {**solve_sizes(argument_shapes(func), arrays), **parameters}
+    named = {input_name(n): a for n, a in enumerate(arrays)}
+    return [evaluate_comprehension(o, named, sizes, Field()) for o in found.outputs]
+
+
+def holds(c: t.Condition, env: dict[Size | Var, int]) -> bool:
+    match c:
+        case t.IndexCompare(r, a, b):
+            x, y = int(evaluate(a, env)), int(evaluate(b, env))
+            return x < y if r == "<" else x <= y if r == "<=" else x == y
+        case t.And(parts):
+            return all(holds(p, env) for p in parts)
+        case t.Or(parts):
+            return any(holds(p, env) for p in parts)
+        case t.Not(p):
+            return not holds(p, env)
+        case _:
+            raise AssertionError(c)
+
+
+def violated(found: Denotation, sizes: dict[str, int], largest: int) -> set[str]:
+    """The kinds of obligations that some values of the loop counters contradict."""
+    out: set[str] = set()
+    env: dict[Size | Var, int] = {Size(n): v for n, v in sizes.items()}
+    for o in found.obligations:
+        conditions = (*o.hypotheses, o.goal)
+        symbols = {s for c in conditions for s in t.free_symbols(t.Select(c, t.ZERO, t.ONE)) if isinstance(s, Var)}
+        for point in product(range(largest), repeat=len(symbols)):
+            full = {**env, **dict(zip(sorted(symbols, key=lambda v: v.uid), point, strict=True))}
+            if all(holds(h, full) for h in o.hypotheses) and not holds(o.goal, full):
+                out.add(o.kind)
+                break
+    return out
+
+
+SHAPES = st.integers(1, 14)
+
+
+@settings(max_examples=cases(40, 600))
+@given(SHAPES, SHAPES, SHAPES, st.integers(1, 9), st.integers(1, 9))
+def test_a_matmul_in_two_levels(m: int, k: int, n: int, block: int, tile: int) -> None:
+    func = function(MATMUL)
+    rng = np.random.default_rng(m + 20 * k + 400 * n)
+    x, w = rng.integers(0, 100, (k, m)), rng.integers(0, 100, (k, n))
+    parameters = {"mB": block, "nT": tile}
+    (got,) = evaluate_function(func, [x, w], Field(), sizes=parameters)
+    np.testing.assert_array_equal(got, x.T @ w)
+    (denoted,) = values(denote_function(func), func, [x, w], **parameters)
+    np.testing.assert_array_equal(denoted, x.T @ w)
+
+
+def test_the_obligations_of_a_matmul_hold() -> None:
+    found = denote_function(function(MATMUL))
+    kinds = {o.kind for o in found.obligations}
+    assert {"range", "disjoint", "load in bounds", "store in bounds"} <= kinds
+    for m, k, n, block, tile in [(7, 3, 5, 2, 3), (1, 1, 1, 4, 4), (6, 8, 4, 6, 1)]:
+        sizes = {"M": m, "K": k, "N": n, "mB": block, "nT": tile}
+        assert violated(found, sizes, 8) == set()
+
+
+def test_the_form_of_a_matmul() -> None:
+    """Inside the guard of the stores stands the sum over the whole of K: the tile lemma has joined its tiles."""
+    (out,) = denote_function(function(MATMUL)).outputs
+    i, j, k = Var("i"), Var("j"), Var("q")
+    body = out.at([of_var(i), of_var(j)])
+    while isinstance(body, t.Select):
+        body = body.then
+    product = t.Apply("mul", (t.Read("in0", (of_var(k), of_var(i))), t.Read("in1", (of_var(k), of_var(j)))))
+    normal = Normalizer()
+    assert normal.term(body) == normal.term(t.Fold("sum", k, size_index("K"), product))
+    assert "tile" in normal.lemmas
+
+
+@settings(max_examples=cases(40, 400))
+@given(SHAPES, st.integers(1, 5))
+def test_rows(m: int, k: int) -> None:
+    func = function(rows())
+    x = np.arange(m * k).reshape(m, k) + 1
+    for got in (evaluate_function(func, [x], Field())[0], values(denote_function(func), func, [x])[0]):
+        np.testing.assert_array_equal(got, 2 * x)
+
+
+@settings(max_examples=cases(20, 200))
+@given(SHAPES, st.integers(1, 5))
+def test_a_fold_of_columns(m: int, k: int) -> None:
+    func = function(folded())
+    x = np.arange(m * k).reshape(m, k)
+    for got in (evaluate_function(func, [x], Field())[0], values(denote_function(func), func, [x])[0]):
+        np.testing.assert_array_equal(got[:, 0], x.sum(0))
+
+
+def test_what_is_not_written_is_undefined() -> None:
+    """A loop that starts at row 3 leaves the rows before it as they were: nobody has written them."""
+    func = function(rows(lower="3"))
+    x = np.arange(14.0).reshape(7, 2)
+    (got,) = evaluate_function(func, [x], Float64())
+    assert np.isnan(got[:3]).all()
+    np.testing.assert_array_equal(got[3:], 2 * x[3:])
+    (out,) = denote_function(func).outputs
+    assert "undefined" in t.text(out.body)
+    with pytest.raises(KeyError):
+        values(denote_function(func), func, [x.astype(int)])
+
+
+@pytest.mark.parametrize(
+    ("change", "kinds"),
+    [
+        ({}, set()),
+        ({"upper": "M + 1"}, {"load in bounds", "store in bounds"}),
+        ({"lower": "0 - 1"}, {"load in bounds", "store in bounds"}),
+        ({"length": "%three"}, {"load in bounds", "store in bounds"}),
+        ({"at": "%next"}, {"store in bounds"}),
+        ({"step": "2", "length": "%three"}, {"disjoint", "load in bounds", "store in bounds"}),
+        ({"upper": "M - 10"}, {"range"}),
+    ],
+)
+def test_obligations(change: dict[str, str], kinds: set[str]) -> None:
+    assert violated(denote_function(function(rows(**change))), {"M": 7, "K": 2}, 6) == kinds
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (rows(kind="carry"), "carries a value without a homomorphism"),
+        (rows(at="%zero"), "does not move by its step"),
+        (rows(at="%twice"), "does not move by its step"),
+        (rows(source="%o", load_at="%next"), "reads elsewhere what it writes"),
+        (folded(kind="max"), "does not combine its argument by max"),
+        (folded(kind="collect"), "must replace exactly one region per iteration"),
+        (folded(monoid="max"), "does not combine its argument by sum"),
+        (folded(kind="carry"), "carries a value without a homomorphism"),
+    ],
+)
+def test_no_denotation(text: str, message: str) -> None:
+    with pytest.raises(Undenotable, match=message):
+        denote_function(function(text))
+
+
+def test_a_fold_that_starts_elsewhere() -> None:
+    """The initial value belongs to the result: a product that starts from zero is zero."""
+    func = function(folded(kind="sum", neutral="prod"))
+    x = np.arange(10).reshape(5, 2)
+    for got in (evaluate_function(func, [x], Field())[0], values(denote_function(func), func, [x])[0]):
+        np.testing.assert_array_equal(got[:, 0], x.sum(0) + 1)
+
+
+@pytest.mark.parametrize(
+    "change", [{"at": "%next"}, {"length": "%three"}, {"lower": "0 - 1"}, {"lower": "0 - 3"}, {"upper": "M + 1"}]
+)
+def test_regions_outside_are_noticed_when_run(change: dict[str, str]) -> None:
+    with pytest.raises(AxonError, match="reaches outside a tensor of shape"):
+        evaluate_function(function(rows(**change)), [np.arange(14.0).reshape(7, 2)], Float64())
+
+
+REGIONS = """
+func.func @regions(%x: tensor<6x8xf32>) -> tensor<6x8xf32> {{
+  %zero = tile.index "0"
+  %two = tile.index "2"
+  %six = tile.index "6"
+  %eight = tile.index "8"
+  %o = tile.index "{offset}"
+  %out = tile.empty (%six, %eight) : tensor<6x8xf32>
+  %t = tile.load %x[%zero along p, %zero along f] (%six, %eight) : tensor<6x8xf32> -> !tile.tile<["6", "8"], f32, sbuf>
+  %e = tile.extract %t[%two, %o] (%two, %two) : !tile.tile<["6", "8"], f32, sbuf> -> !tile.tile<["2", "2"], f32, sbuf>
+  %i = tile.insert %e into %t[%zero, %{into}] : !tile.tile<["2", "2"], f32, sbuf>, !tile.tile<["6", "8"], f32, sbuf> -> !tile.tile<["6", "8"], f32, sbuf>
+  %r = tile.store %i into %out[%zero along p, %zero along f] : !tile.tile<["6", "8"], f32, sbuf>, tensor<6x8xf32>
+  func.return %r : tensor<6x8xf32>
+}}
+"""  # noqa: E501
+
+
+def test_regions_of_tiles() -> None:
+    func = function(REGIONS.format(offset="5", into="six"))
+    x = np.arange(48).reshape(6, 8)
+    want = x.copy()
+    want[:2, 6:] = x[2:4, 5:7]
+    found = denote_function(func)
+    for got in (evaluate_function(func, [x], Field())[0], values(found, func, [x])[0]):
+        np.testing.assert_array_equal(got, want)
+    assert found.obligations == ()
+
+
+@pytest.mark.parametrize(
+    ("offset", "into", "kind"), [("7", "six", "extract"), ("0 - 1", "six", "extract"), ("0", "o7", "insert")]
+)
+def test_regions_outside_a_tile(offset: str, into: str, kind: str) -> None:
+    text = REGIONS.format(offset=offset, into=into.replace("o7", "seven"))
+    text = text.replace("  %o =", '  %seven = tile.index "7"\n  %o =')
+    func = function(text)
+    with pytest.raises(AxonError, match="reaches outside a tile"):
+        evaluate_function(func, [np.zeros((6, 8))], Float64())
+    assert [o.kind for o in denote_function(func).obligations] == [f"{kind} in bounds"]
