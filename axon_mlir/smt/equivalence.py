@@ -290,12 +290,25 @@ def resolved(value: t.Comprehension, context: Context, where: str, proof: Proof)
     return body
 
 
+def selected(body: t.Term, context: Context, where: str, proof: Proof) -> t.Term:
+    """The body with sums that select one term replaced by it: for the normal form only."""
+    resolver = Resolver(select=True)
+    out = resolver.term(body, context)
+    if not resolver.selected:
+        return body
+    for around, goal in resolver.decided:
+        proof.ask(integer_query("guard", around, goal), where)
+    proof.lemmas.add("select")
+    return out
+
+
 def _prove_output(n: int, a: t.Comprehension, b: t.Comprehension, proof: Proof) -> None:
     where = f"result {n}"
     context = output_context(a)
     left, right = resolved(a, context, where, proof), resolved(b, context, where, proof)
     normal = ProofNormalizer()
-    x, y = normal.term(left), normal.term(right)
+    left_form, right_form = (selected(body, context, where, proof) for body in (left, right))
+    x, y = normal.term(left_form), normal.term(right_form)
     if x == y:
         proof.queries.append((equality_text("normal form", x, y, facts=False), where))
     else:
@@ -308,7 +321,7 @@ def _prove_output(n: int, a: t.Comprehension, b: t.Comprehension, proof: Proof) 
         if query is None or not proof.ask(query, where):
             text = query.goal if query is not None else t.text(wanted.argument)
             raise NotProved("definedness", f"{where}: {wanted.function} needs {text}")
-    _prove_tiles(normal, (left, right), context, where, proof)
+    _prove_tiles(normal, (left_form, right_form), context, where, proof)
     proof.lemmas |= normal.lemmas
     proof.tiles |= normal.tiles
 

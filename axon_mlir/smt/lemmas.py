@@ -295,6 +295,14 @@ def _nonnegative(b: _Builder) -> None:
         b.add(f"step of {op}, {relation}", d, held, f"({relation} (S (+ n 1)) 0.0)")
 
 
+def _select(b: _Builder) -> None:
+    d = "n:Int p:Int S:Int->Real f:Int->Real"
+    value = "(ite (and (<= 0 p) (< p {0})) (f p) 0.0)"
+    b.add("base", d, ["(= (S 0) 0.0)"], f"(= (S 0) {value.format('0')})")
+    held = [_N0, _step("S", "n", "+", "(ite (= n p) (f n) 0.0)"), f"(= (S n) {value.format('n')})"]
+    b.add("step", d, held, f"(= (S (+ n 1)) {value.format('(+ n 1)')})")
+
+
 _PROOFS = {
     "congruence": _congruence,
     "scale": _scale,
@@ -310,11 +318,13 @@ _PROOFS = {
     "fraction": _fraction,
     "cover": _cover,
     "nonnegative": _nonnegative,
+    "select": _select,
 }
 
 _MORE = {
     "cover": "i is in [s*t, s*t + min(s, n - s*t)) for one t < ceildiv(n, s), t = i // s, iff 0 <= i < n",
     "nonnegative": "a fold of terms >= 0 is >= 0",
+    "select": "sum(k < n: if k = p then f[k] else 0) = if 0 <= p < n then f[p] else 0",
 }
 
 

@@ -97,7 +97,9 @@ class Checker:
     queries: list[Query] = field(default_factory=list[Query])
     lemmas: set[str] = field(default_factory=set[str])
     tiles: set[tuple[Index, Index]] = field(default_factory=set[tuple[Index, Index]])
-    memo: dict[tuple[t.Term, Context], t.Term] = field(default_factory=dict[tuple[t.Term, Context], t.Term])
+    memo: dict[Any, t.Term] = field(default_factory=dict[Any, t.Term])
+    select: bool = False
+    """Whether the lemma `select` is applied now."""
 
     def holds(self, query: Query) -> bool:
         """Whether the certificate has the question; it is noted if so."""
@@ -118,15 +120,21 @@ class Checker:
 
     def term(self, x: t.Term, context: Context) -> t.Term:
         """The term with its guards resolved as the certificate says."""
-        if (x, context) not in self.memo:
-            self.memo[x, context] = self._term(x, context)
-        return self.memo[x, context]
+        key = (x, context, self.select)
+        if key not in self.memo:
+            self.memo[key] = self._term(x, context)
+        return self.memo[key]
 
     def _term(self, x: t.Term, context: Context) -> t.Term:
         if isinstance(x, t.Apply):
             return t.Apply(x.function, tuple(self.term(a, context) for a in x.args))
         if isinstance(x, t.Fold):
-            return t.fold(x.monoid, x.var, x.extent, self.term(x.body, (*context, *range_of(x.var, x.extent))))
+            inner = self.term(x.body, (*context, *range_of(x.var, x.extent)))
+            one = _selection(x.var, x.extent, inner) if self.select and x.monoid == "sum" else None
+            if one is not None:
+                self.lemmas.add("select")
+                return self.term(one, context)
+            return t.fold(x.monoid, x.var, x.extent, inner)
         if not isinstance(x, t.Select):
             return x
         c = self.guard(x.condition, context)
@@ -186,8 +194,11 @@ class Checker:
         for value in (a, b):
             at = [const(0) if d == 1 else of_var(v) for v, d in zip(names, value.shape, strict=True)]
             bodies.append(self.body(self.term(value.at(at), context), context))
+        self.select = True
+        forms = [self.term(body, context) for body in bodies]
+        self.select = False
         n = ProofNormalizer()
-        x, y = n.term(bodies[0]), n.term(bodies[1])
+        x, y = n.term(forms[0]), n.term(forms[1])
         if x == y:
             self.must(equality("normal form", x, y))
         elif not self.holds(equality("equality", x, y)):
@@ -200,7 +211,7 @@ class Checker:
         self.definedness(bodies[0], bodies[1], context, n)
         for length, step in sorted(n.tiles, key=str):
             around = list(context)
-            for body in bodies:
+            for body in forms:
                 for f, _ in self.folds(body, ()):
                     if f.var in length.symbols() | step.symbols():
                         around += range_of(f.var, f.extent)
@@ -314,6 +325,26 @@ class Checker:
                 facts.setdefault(fact, nf.condition_text(c, n))
         says = f"{nf.poly_text(n.term(argument))} {_SIGNS[kind]}"
         return w.query(f"{function} is defined", list(facts), list(facts.values()), goal, says)
+
+
+def _selection(v: Var, extent: Index, body: t.Term) -> t.Term | None:
+    """The lemma `select`: a product with a factor `if v = p then .. else 0`, summed over v."""
+    pending, found = [body], list[t.Term]()
+    while pending:
+        x = pending.pop(0)
+        if isinstance(x, t.Apply) and x.function == "mul":
+            pending = [*x.args, *pending]
+        else:
+            found.append(x)
+    for x in found:
+        if isinstance(x, t.Select) and x.otherwise == t.ZERO:
+            for c in x.condition.parts if isinstance(x.condition, t.And) else (x.condition,):
+                gap = c.left - c.right if isinstance(c, t.IndexCompare) and c.relation == "==" else const(0)
+                sign = gap.coefficient(v)
+                if sign is not None and sign.constant in (1, -1):
+                    at = of_var(v) - sign * gap
+                    return t.select(t.within(at, extent), t.substitute(body, {v: at}), t.ZERO)
+    return None
 
 
 _SIGNS = {"nonzero": "!= 0", "positive": "> 0", "nonnegative": ">= 0"}

@@ -42,17 +42,15 @@ class StepVerdict:
 def verify_step(before: ModuleOp, after: ModuleOp, pass_name: str, *, use_filter: bool = True) -> StepVerdict:
     """Compare a module with what a pass has made of it.
 
-    Functions are matched by name; a function of `after` with the attribute `nu.origin` is compared with the function
-    that it names. Every function must have a successor.
+    Functions are matched by name; a new function with the attribute `nu.origin` is compared with the function that it
+    names. Every function must have a successor.
     """
     old, new = _functions(before), _functions(after)
     verdicts: list[tuple[str, Verdict]] = []
     matched: set[str] = set()
     for name, function in new.items():
         attribute = function.attributes.get(ORIGIN)
-        origin = attribute.data if isinstance(attribute, StringAttr) else name
-        if origin not in old:
-            origin = name
+        origin = attribute.data if name not in old and isinstance(attribute, StringAttr) else name
         if origin not in old:
             verdicts.append((name, Verdict("refuted", "function", detail="no such function before the pass")))
             continue

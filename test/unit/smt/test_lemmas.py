@@ -46,6 +46,7 @@ WRONG = {
     # A last tile that is not cut.
     "cover": ("(ite (<= s (- n (* s t))) s (- n (* s t)))", "s"),
     "nonnegative": ("(>= (f n) 0.0)", "(<= (f n) 0.0)"),
+    "select": ("(= n p)", "(<= n p)"),
 }
 
 

@@ -34,6 +34,8 @@ ARGUMENTS: dict[str, Sequence[str]] = {
     "tt": ["f32[4,5]", "f32[6,4]"],
     "rms_mm": ["f32[4,5]", "f32[5]", "f32[5,6]"],
     "matmul": ["f32[4,5]", "f32[5,6]"],
+    "transpose": MATRIX,
+    "transpose_pair": MATRIX,
     "colsum": MATRIX,
     "scaled_max": MATRIX,
     "var": MATRIX,
@@ -51,6 +53,8 @@ GOALS = [
     ("sqmul", 1),
     ("rmsnorm", 1),
     ("rmsnorm", 3),
+    ("transpose", 1),
+    ("transpose_pair", 1),
     ("matmul", 1),
     ("colsum", 1),
     ("scaled_max", 1),
@@ -201,7 +205,18 @@ def test_defined_wherever_the_first_is(before: Callable[[Any], Any], after: Call
     assert verdict.verdict == "proved", verdict.report()
 
 
-@pytest.mark.parametrize(("before", "after"), [(_ones, _quotient_of_itself), (_same, _through_the_norm)])
+def _second_of(x: Any) -> Any:
+    return x + 0.0
+
+
+def _second_by_a_product(x: Any) -> Any:
+    return (x * (1 / x) * x) @ np.eye(x.shape[-1])
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [(_ones, _quotient_of_itself), (_same, _through_the_norm), (_second_of, _second_by_a_product)],
+)
 def test_less_defined_is_not_proved(before: Callable[[Any], Any], after: Callable[[Any], Any]) -> None:
     first, second = traced(before, MATRIX), traced(after, MATRIX)
     verdict = prove_functions(first, second)
