@@ -11,7 +11,7 @@ instruction that moves a tile between HBM and SBUF. The pass is generic over the
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, TensorType
@@ -341,10 +341,6 @@ class _Selector:
     def produce(self, term: t.Term, site: _Site, extents: tuple[SSAValue, SSAValue]) -> SSAValue:
         """Emit the cheapest instructions for a term; the value of the term."""
         plan = _Planner(self, site).plan(term, site.wide, site.result, root=True)
-        if plan is None and site.result.space.data == "psum" and site.result.dtype != "f32":
-            # Where the tensor engine writes fp32 only, the tile in PSUM is widened.
-            site = replace(site, result=tile_type(site.result.upper, "f32", "psum"))
-            plan = _Planner(self, site).plan(term, site.wide, site.result, root=True)
         if plan is None:
             raise UnsupportedError(
                 f"no instructions of {self.device.name} compute {t.text(term)}",

@@ -8,9 +8,10 @@ from collections.abc import Mapping
 from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp
 
+from axon_mlir.dialects.trn_isa import DTYPES as NKI_DTYPES
 from axon_mlir.semantics.index import Index, Size, Var, evaluate, parse
 from axon_mlir.semantics.interpret import NUMPY_DTYPES
-from axon_mlir.targets import Device, load_device
+from axon_mlir.targets import Device, Facts, TileFact, load_device
 from axon_mlir.transforms.tiling.nest import Leaf, Nest, NotHeld, build, scopes
 
 DEVICE = "axon.device"
@@ -42,6 +43,26 @@ def values_of(func: FuncOp) -> dict[str, int]:
 UNLIMITED = 1 << 30
 
 
+def turned_dtype(device: Device, dtype: str) -> str:
+    """The element type in PSUM of a tile that the tensor engine transposes: its own, or fp32 where only that is written."""
+    full = (device.limits["partitions"], device.limits["partitions"])
+    for wanted in (dtype, "f32"):
+        for instruction in device.instructions.values():
+            for form in instruction.forms:
+                operands, results = form.operands, form.results
+                if len(operands) != 1 or len(results) != 1 or operands[0].axes != results[0].axes[::-1]:
+                    continue
+                facts = Facts(
+                    {
+                        operands[0].name: TileFact(full, "sbuf", NKI_DTYPES[dtype]),
+                        results[0].name: TileFact(full, "psum", NKI_DTYPES[wanted]),
+                    }
+                )
+                if len(set(operands[0].axes)) == 2 and not form.check(facts, exact=False):
+                    return wanted
+    return dtype
+
+
 def limit_of(constraint: str, device: Device) -> int:
     """The number that a parameter's constraint stands for: `<= limit` of the device, `any`, or a chosen number."""
     name = constraint.removeprefix("<=").strip()
@@ -63,9 +84,10 @@ def default_steps(nest: Nest, device: Device, free: int) -> dict[str, int]:
 def held_bytes(nest: Nest, steps: Mapping[str, int], values: Mapping[str, int], device: Device) -> dict[str, int] | None:
     """Bytes per partition of every value in SBUF (`sbuf`) and PSUM (`psum`), all counted at once.
 
-    None when a value holds a whole dimension whose size is not known, or a partition axis of PSUM in chunks.
+    None when a value holds a whole dimension whose size is not known, or more of one in PSUM than a tile.
     """
     env: dict[Size | Var, int] = {Size(k): v for k, v in {**steps, **values}.items()}
+    sizes = {Size(k) for k in values}
     partitions = device.limits["partitions"]
     total = {"sbuf": 0, "psum": 0}
     for leaf, bounds in scopes(build(nest.leaves), nest):
@@ -73,6 +95,9 @@ def held_bytes(nest: Nest, steps: Mapping[str, int], values: Mapping[str, int], 
         for b in bounds:
             term = parse(b)
             if not term.symbols() <= set(env):
+                return None
+            if leaf.space == "psum" and any(s in term.symbols() for s in sizes):
+                # The kernel must fit PSUM for all sizes, not only for those it is compiled for.
                 return None
             extents.append(int(evaluate(term, env)))
         # A tile never holds more than its dimension has.

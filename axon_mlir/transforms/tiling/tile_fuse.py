@@ -73,12 +73,13 @@ class _Fuser:
         return fits(nest, default_steps(nest, self.device, FREE_STEP), self.values, self.device)
 
     def run(self, nest: Nest) -> Nest:
-        for load in [x for x in nest.leaves if x.kind == "load" and not x.tensor.startswith("in")]:
-            if load.tensor in self.structure.apart:
-                continue
-            tried = self.forwarded(nest, load)
-            if tried is not None and self.acceptable(self.tidied(tried)):
-                nest = tried
+        for reader in [x for x in nest.leaves if x.kind == "compute"]:
+            # All operands of a reader together, since one that comes through HBM keeps it out of the others' loops.
+            loads = [x.name for x in nest.leaves if x.kind == "load" and x.name in reader.ins and self.fusible(x)]
+            for group in (loads, *([name] for name in loads)):
+                tried = self.all_forwarded(nest, group)
+                if tried is not None and self.acceptable(self.tidied(tried)):
+                    nest = tried
         nest = self.tidied(nest)
         nest = self.shared(nest)
         for leaf in [x for x in nest.leaves if x.kind != "store"]:
@@ -89,6 +90,19 @@ class _Fuser:
                 if tried is not None and self.acceptable(tried):
                     nest = tried
         return self.tidied(nest)
+
+    def fusible(self, load: Leaf) -> bool:
+        """Whether a load reads an intermediate that may stay on chip."""
+        return not load.tensor.startswith("in") and load.tensor not in self.structure.apart
+
+    def all_forwarded(self, nest: Nest, names: list[str]) -> Nest | None:
+        """The nest with each of these loads (those still there) replaced by the value that was stored."""
+        out: Nest | None = None
+        for name in names:
+            load = next((x for x in (out or nest).leaves if x.name == name and x.kind == "load"), None)
+            if load is not None:
+                out = self.forwarded(out or nest, load) or out
+        return out
 
     def forwarded(self, nest: Nest, load: Leaf) -> Nest | None:
         """The nest with one load of an intermediate replaced by the value that was stored."""

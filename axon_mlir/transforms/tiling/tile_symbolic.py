@@ -38,6 +38,8 @@ from axon_mlir.semantics.functions import MONOIDS
 from axon_mlir.semantics.index import Index, Size, Var, of_var
 from axon_mlir.semantics.index import size as size_index
 from axon_mlir.semantics.shapes import tensor_type
+from axon_mlir.targets import Device
+from axon_mlir.transforms.tiling.capacity import device_of, turned_dtype
 from axon_mlir.transforms.tiling.nest import COPY, MATMUL, TRANSPOSE, Leaf, LoopKey, Nest, emit
 from axon_mlir.transforms.tiling.program import Computation, Program, Tensor, analyse, folds_of, reads_of
 from axon_mlir.transforms.tiling.structure import STRUCTURE, Structure, structure_attribute, structure_of
@@ -53,9 +55,10 @@ class TileSymbolic(ModulePass):
     name = "tile-symbolic"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        device = device_of(op)
         for func in [f for f in op.body.block.ops if isinstance(f, FuncOp) and not f.is_declaration]:
             structure = structure_of(func)
-            new = emit(func, tiled(analyse(func), structure))
+            new = emit(func, tiled(analyse(func), device, structure))
             if structure != Structure():
                 new.attributes[STRUCTURE] = structure_attribute(structure)
             block = func.parent
@@ -65,9 +68,9 @@ class TileSymbolic(ModulePass):
             func.erase()
 
 
-def tiled(program: Program, structure: Structure | None = None) -> Nest:
+def tiled(program: Program, device: Device, structure: Structure | None = None) -> Nest:
     """The unfused nest: one per computation."""
-    builder = _Builder(program, structure or Structure())
+    builder = _Builder(program, device, structure or Structure())
     for c in program.computations:
         builder.computation(c)
     tensors: dict[str, TensorType[Attribute]] = {
@@ -129,8 +132,9 @@ def _dims_in(c: Computation, r: t.Read) -> list[str]:
 
 
 class _Builder:
-    def __init__(self, program: Program, structure: Structure):
+    def __init__(self, program: Program, device: Device, structure: Structure):
         self.program = program
+        self.device = device
         self.structure = structure
         self.leaves: list[Leaf] = []
         self.parameters: dict[str, str] = {}
@@ -228,7 +232,8 @@ class _Builder:
                 dtype=dtype,
             )
         )
-        self.leaves.append(Leaf("compute", psum, (part, free), narrow, (loaded,), TRANSPOSE, dtype=dtype, space="psum"))
+        wide = turned_dtype(self.device, dtype)
+        self.leaves.append(Leaf("compute", psum, (part, free), narrow, (loaded,), TRANSPOSE, dtype=wide, space="psum"))
         self.leaves.append(Leaf("compute", value, (part, free), narrow, (psum,), COPY, dtype=dtype))
         return value
 
