@@ -25,7 +25,7 @@ from xdsl.utils.exceptions import PassFailedException
 
 from axon_mlir.autotune.exact_check import check_kernel
 from axon_mlir.autotune.gate import GateFailed, GateReport, Program, check_numerics
-from axon_mlir.autotune.inputs import integers_of, proxy_sizes
+from axon_mlir.autotune.inputs import integers_of, proxy_sizes, tile_steps
 from axon_mlir.autotune.runner import Runner
 from axon_mlir.dialects.nu import ChoiceOp
 from axon_mlir.errors import AxonError, ExitCode
@@ -217,10 +217,13 @@ class Compiler:
         label = structure.name if several else None
         program = _copy_of(function_of(structure.module))
         structure.folder.mkdir(parents=True, exist_ok=True)
+        proxy = values
         for position, text in enumerate(LOWERING):
             self._pass(text, structure.module, structure.stages, structure.folder, number + position, label)
             if text == "tile-instantiate":
-                structure.parameters = integers_of(function_of(structure.module).attributes.get(PARAMETERS))
+                tiled = function_of(structure.module)
+                structure.parameters = integers_of(tiled.attributes.get(PARAMETERS))
+                proxy = proxy_sizes(reference, values, tile_steps(tiled))
         kernel = structure.folder / "kernel.py"
         with self._stage(KERNEL, structure.stages, label) as stage:
             text = print_kernel(structure.module)
@@ -238,7 +241,7 @@ class Compiler:
                 Program(reference, kernel, program.sym_name.data, self.device),
                 self.runner,
                 full=values,
-                proxy=proxy_sizes(reference, values, structure.parameters),
+                proxy=proxy,
                 seed=self.seed,
                 progress=self.observer.detail,
             )

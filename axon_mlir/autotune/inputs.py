@@ -9,7 +9,7 @@ equal elements, a row of zeros, and (for programs with `exp`) the largest magnit
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +20,7 @@ from xdsl.dialects.func import FuncOp
 
 from axon_mlir.semantics import terms as t
 from axon_mlir.semantics.denotation import dtype_of
-from axon_mlir.semantics.index import Size, Var, evaluate
+from axon_mlir.semantics.index import Size, Var, evaluate, parse
 from axon_mlir.semantics.interpret import NUMPY_DTYPES, argument_shapes
 from axon_mlir.semantics.shapes import dtype_name, shape_of
 from axon_mlir.semantics.traits import HasMeaning
@@ -201,19 +201,33 @@ def integers_of(attribute: object) -> dict[str, int]:
     return out
 
 
-def proxy_sizes(func: FuncOp, full: Mapping[str, int], parameters: Mapping[str, int]) -> dict[str, int]:
+def tile_steps(func: FuncOp) -> dict[str, list[int]]:
+    """For each size of a tiled function the steps of the loops over it.
+
+    Steps are the function's `tile.parameters`, called `<dim>_<role>`; `tile.sizes` says which sizes a dimension has.
+    """
+    dims = func.attributes.get("tile.sizes")
+    out: dict[str, list[int]] = {}
+    for parameter, step in integers_of(func.attributes.get("tile.parameters")).items():
+        extent = dims.data.get(parameter.rpartition("_")[0]) if isinstance(dims, DictionaryAttr) else None
+        for symbol in parse(extent.data).symbols() if isinstance(extent, StringAttr) else ():
+            if isinstance(symbol, Size):
+                out.setdefault(symbol.name, []).append(step)
+    return out
+
+
+def proxy_sizes(func: FuncOp, full: Mapping[str, int], steps: Mapping[str, Sequence[int]]) -> dict[str, int]:
     """Sizes for quick runs of a tiled program: every loop that takes several trips takes two, the last a ragged one.
 
-    `parameters` are the tile steps, called `<size>_<role>`. A size that no step divides keeps its number.
+    A size that no step divides keeps its number.
     """
     elements = sum(math.prod(shape) for shape in shapes_at(func, full))
     if math.prod(full.values()) <= SMALL_WORK and elements <= SMALL_ARRAYS:
         return dict(full)
     out: dict[str, int] = {}
     for name, value in full.items():
-        steps = [step for p, step in parameters.items() if p.rpartition("_")[0] == name and step < value]
-        largest = max(steps, default=0)
-        out[name] = min(value, largest + (largest * 5) // 8 + 1) if largest else value
+        largest = max((step for step in steps.get(name, ()) if step < value), default=value)
+        out[name] = min(value, largest + (largest * 5) // 8 + 1)
     return out
 
 

@@ -28,6 +28,7 @@ def staging(target: Path) -> Generator[Path]:
     """An empty folder beside `target`, which is gone afterwards."""
     if target.exists() and not target.is_dir():
         raise AxonError("is not a folder", where=str(target), accepted="-o DIR")
+    made = [folder for folder in target.parents if not folder.exists()]
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         folder = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".partial", dir=target.parent))
@@ -37,6 +38,10 @@ def staging(target: Path) -> Generator[Path]:
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+        # Folders around the target that hold nothing now.
+        with suppress(OSError):
+            for parent in made:
+                parent.rmdir()
 
 
 def files_in(folder: Path) -> list[str]:

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The benchmark programs from NumPy to a kernel: every stage proved, the text checked exactly, the numbers good.
+
+A selection by default; with AXON_AUDIT=1 every program, shape and type, those of real models included.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from audit import AUDIT
+from e2e.command import axon
+
+from axon_mlir.autotune.compilation import ALGEBRA, LOWERING
+from benchmarks.suite import BENCHMARKS, DTYPES, Benchmark, cases
+
+Case = tuple[Benchmark, str, str]
+
+
+def selection() -> Iterator[Case]:
+    """Of each program its general ragged shape in one type, and a shape with sizes of 1 in the other."""
+    for number, benchmark in enumerate(BENCHMARKS):
+        first, *degenerate = benchmark.ragged
+        yield benchmark, first, DTYPES[number % 2]
+        yield benchmark, degenerate[number % len(degenerate)], DTYPES[(number + 1) % 2]
+
+
+CASES = list(cases(quick=False) if AUDIT else selection())
+
+
+def check_result(result: dict[str, Any]) -> None:
+    """What every compile that ends well promises."""
+    verdicts = {stage["name"]: stage["verdict"] for stage in result["stages"]}
+    assert all(verdicts[name] == "proved" for name in (*ALGEBRA, *LOWERING)), verdicts
+    assert verdicts["exact"] == "checked" and verdicts["numeric"] == "passed"
+    check_numeric(result["numeric"])
+    assert result["complete"] is True and result["chosen"]["instructions"] > 0
+
+
+def check_numeric(numeric: dict[str, Any]) -> None:
+    """No input failed; those that were not judged say why."""
+    assert numeric["passed"] is True
+    assert sum(entry["name"].startswith("normal") for entry in numeric["inputs"]) >= 5
+    assert any(entry["full_shape"] and entry["status"] == "passed" for entry in numeric["inputs"])
+    for entry in numeric["inputs"]:
+        assert entry["status"] != "failed"
+        assert entry["status"] == "passed" or entry["reason"]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case[0].function}-{case[1]}-{case[2]}")
+def test_a_benchmark(case: Case, tmp_path: Path) -> None:
+    benchmark, shape, dtype = case
+    out = tmp_path / "out"
+    code, _, stderr = axon(*benchmark.command(shape, dtype), "-q", "-o", str(out))
+    assert code == 0, stderr
+    assert stderr == ""
+    check_result(json.loads((out / "result.json").read_text()))
+
+
+@pytest.mark.parametrize("device", ["trn1", "trn3"])
+def test_the_demo_on_other_devices(device: str, tmp_path: Path) -> None:
+    sizes = (4096, 1024, 2048) if AUDIT else (300, 517, 130)
+    m, k, n = sizes
+    specs = [word for spec in (f"bf16[{m},{k}]", f"bf16[{k}]", f"bf16[{k},{n}]") for word in ("--arg", spec)]
+    example = Path(__file__).parents[2] / "examples" / "rms_mm.py"
+    out = tmp_path / "out"
+    code, _, stderr = axon("compile", str(example), *specs, "--device", device, "-q", "-o", str(out))
+    assert code == 0, stderr
+    result = json.loads((out / "result.json").read_text())
+    assert result["device"] == device
+    check_result(result)

@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The numeric gate: what it lets through, and what it says about the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from xdsl.dialects.func import FuncOp
+
+from axon_mlir.autotune import inputs
+from axon_mlir.autotune.gate import FEW, GateReport, Program, Yardstick, check_numerics, relative_l2
+from axon_mlir.autotune.runner import SimRunner, runner_named
+from axon_mlir.errors import AxonError
+from axon_mlir.frontend.numpy_trace import trace
+from axon_mlir.sim import RunResult
+
+HEAD = "import nki\nimport nki.isa as nisa\nimport nki.language as nl\n\n\n@nki.jit\ndef kernel(x):\n"
+BUFFERS = (
+    "    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)\n"
+    "    a = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf)\n"
+    "    b = nl.ndarray(x.shape, dtype={dtype}, buffer=nl.sbuf)\n"
+    "    nisa.dma_copy(dst=a, src=x)\n"
+)
+TAIL = "    nisa.dma_copy(dst=out, src=b)\n    return out\n"
+
+
+def function(program: Callable[..., Any], *specs: str) -> FuncOp:
+    return next(op for op in trace(program, specs).walk() if isinstance(op, FuncOp))
+
+
+def gate(folder: Path, func: FuncOp, body: str, dtype: str = "x.dtype") -> GateReport:
+    path = folder / "kernel.py"
+    path.write_text(HEAD + BUFFERS.format(dtype=dtype) + f"    {body}\n" + TAIL)
+    sizes = {"x0": 8, "x1": 16}
+    return check_numerics(Program(func, path, "kernel", "trn2"), SimRunner(), full=sizes, proxy=sizes)
+
+
+def double(x: Any) -> Any:
+    return x + x
+
+
+def test_a_good_kernel_passes_on_all_inputs(tmp_path: Path) -> None:
+    report = gate(tmp_path, function(double, "f32[8,16]"), "nisa.tensor_tensor(dst=b, data1=a, data2=a, op=nl.add)")
+    assert report.passed
+    assert [o.name for o in report.outcomes] == [
+        *(f"normal, seed {n}" for n in range(5)),
+        "offset 100",
+        "outlier columns",
+        "constant row",
+        "zero row",
+    ]
+    assert all(o.status == "passed" and o.full for o in report.outcomes)
+    assert report.run is not None and report.run.instructions == 3
+    assert report.to_json()["rel_l2"] == 0.0
+
+
+def test_a_small_systematic_error_fails(tmp_path: Path) -> None:
+    body = "nisa.activation(dst=b, op=nl.copy, data=a, scale=2.0001)"
+    report = gate(tmp_path, function(double, "f32[8,16]"), body)
+    assert not report.passed and report.count("failed") == 9
+    assert "relative L2 4.995e-05, tolerance 2.000e-05" in report.failures[0].reason
+    # In bf16 the same error is below what one rounding costs.
+    assert gate(tmp_path, function(lambda x: x * 3.0, "bf16[8,16]"), body.replace("2.0001", "3.0003")).passed
+
+
+def test_a_kernel_that_returns_no_number_fails(tmp_path: Path) -> None:
+    body = "nisa.activation(dst=b, op=nl.exp, data=a, scale=1e30)"
+    report = gate(tmp_path, function(double, "f32[8,16]"), body)
+    assert not report.passed
+    assert any("not finite" in o.reason for o in report.failures)
+    assert report.to_json()["rel_l2"] is None
+
+
+def test_inputs_outside_a_functions_range_are_recorded(tmp_path: Path) -> None:
+    def root(x: Any) -> Any:
+        return np.sqrt(x * x * 1e-38)
+
+    func = function(root, "f32[8,16]")
+    body = "nisa.activation(dst=a, op=nl.square, data=a)\n    nisa.activation(dst=b, op=nl.sqrt, data=a, scale=1e-38)"
+    report = gate(tmp_path, func, body)
+    assert not report.passed
+    assert report.failures[0].status == "out of range" and "inputs of sqrt are outside" in report.failures[0].reason
+
+
+def test_inputs_on_which_the_program_is_not_finite_are_skipped(tmp_path: Path) -> None:
+    def inverse(x: Any) -> Any:
+        return 1.0 / x
+
+    body = "nisa.reciprocal(dst=b, data=a)"
+    report = gate(tmp_path, function(inverse, "f32[8,16]"), body)
+    assert report.passed
+    (skipped,) = [o for o in report.outcomes if o.status == "skipped"]
+    assert skipped.name == "zero row" and skipped.reason == "the program is not finite in float64"
+
+
+def test_a_program_of_negative_numbers_undefined_is_fed_with_magnitudes(tmp_path: Path) -> None:
+    def root(x: Any) -> Any:
+        return np.sqrt(x)
+
+    report = gate(tmp_path, function(root, "f32[8,16]"), "nisa.activation(dst=b, op=nl.sqrt, data=a)")
+    assert report.outcomes[0].name == "normal, seed 0, absolute values" and report.outcomes[0].status == "passed"
+
+
+def test_the_largest_inputs_of_exp_are_tried_where_there_is_one() -> None:
+    assert "largest for exp" not in inputs.adversarial_kinds(function(double, "f32[8,16]"))
+    func = function(lambda x: np.exp(x), "f16[8,16]")
+    assert "largest for exp" in inputs.adversarial_kinds(func)
+    (made,) = inputs.adversarial(func, "largest for exp", {"x0": 8, "x1": 16}, 0)
+    assert made.arrays[0].dtype == np.float16
+    assert np.abs(made.arrays[0]).max() == 11
+    assert np.isfinite(np.exp(made.arrays[0])).all()
+
+
+def test_an_undefined_distortion_is_tried_on_one_argument_at_a_time() -> None:
+    func = function(lambda x, d: x / d, "f32[8,16]", "f32[8,1]")
+    found = [i.arguments for i in inputs.adversarial(func, "zero row", {"x0": 8, "x1": 16}, 0)]
+    assert found == [("x", "d"), ("x",), ("d",)]
+
+
+def test_few_elements_may_be_off_by_roundings_of_the_type() -> None:
+    func = function(lambda x: x * 3.0, "bf16[1,1]")
+    wide = function(lambda x: x * 3.0, "bf16[8,16]")
+    assert FEW <= 8 * 16
+    few = Yardstick.of(func, [np.ones((1, 1), np.float32)])
+    many = Yardstick.of(wide, [np.ones((8, 16), np.float32)])
+    assert few.tolerances == (2 * 2.0**-8,) and many.tolerances == (0.0,)
+
+
+def test_the_wrong_shape_or_number_of_outputs_fails() -> None:
+    yardstick = Yardstick((np.ones((2, 3)),), (1.0,))
+    assert "output 0 is [3], not [2, 3]" in yardstick.judge([np.ones(3)])[2]
+    assert "returns 2 outputs" in yardstick.judge([np.ones((2, 3))] * 2)[2]
+
+
+def test_relative_l2() -> None:
+    assert relative_l2(np.array([3.0, 4.0]), np.array([3.0, 4.0])) == 0
+    assert relative_l2(np.array([3.0, 5.0]), np.array([3.0, 4.0])) == pytest.approx(0.2)
+    assert relative_l2(np.array([np.nan]), np.array([1.0])) == np.inf
+    assert relative_l2(np.array([0.0]), np.array([0.0])) == 0
+    assert relative_l2(np.array([1e-30]), np.array([0.0])) == np.inf
+
+
+def test_the_proxy_keeps_steps_and_ends_ragged() -> None:
+    func = function(lambda a, b: a @ b, "bf16[4096,1024]", "bf16[1024,2048]")
+    full = {"a0": 4096, "a1": 1024, "b1": 2048}
+    steps = {"a0": [128], "a1": [128, 1024], "b1": [512]}
+    proxy = inputs.proxy_sizes(func, full, steps)
+    assert proxy == {"a0": 209, "a1": 209, "b1": 833}
+    for name, step in (("a0", 128), ("a1", 128), ("b1", 512)):
+        assert step < proxy[name] < 2 * step and proxy[name] % step
+    small = {"a0": 40, "a1": 10, "b1": 20}
+    assert inputs.proxy_sizes(func, small, steps) == small
+
+
+def test_the_full_shape_is_run_once_when_it_is_large(tmp_path: Path) -> None:
+    class Recorder:
+        name = "recorder"
+
+        def __init__(self) -> None:
+            self.shapes: list[list[tuple[int, ...]]] = []
+
+        def run(self, kernel: Path, function: str, arrays: Any, device: str) -> RunResult:
+            raise NotImplementedError
+
+        def run_each(self, kernel: Path, function: str, inputs: Any, device: str) -> list[RunResult | AxonError]:
+            self.shapes.append([arrays[0].shape for arrays in inputs])
+            return [RunResult((arrays[0] + arrays[0],), ("float32",), 1, {}, 0, 0, 0, 0, ()) for arrays in inputs]
+
+    runner = Recorder()
+    program = Program(function(double, "f32[8,16]"), tmp_path / "k.py", "k", "trn2")
+    report = check_numerics(program, runner, full={"x0": 300, "x1": 70}, proxy={"x0": 9, "x1": 7})
+    assert report.passed
+    assert runner.shapes == [[(9, 7)] * 9, [(300, 70)]]
+    assert [o.full for o in report.outcomes] == [False] * 9 + [True]
+
+
+def test_runners() -> None:
+    assert runner_named("sim").name == "sim"
+    with pytest.raises(AxonError, match="runner 'neuron' is not supported") as caught:
+        runner_named("neuron")
+    assert caught.value.exit_code == 3
+    with pytest.raises(AxonError, match="unknown runner 'gpu'"):
+        runner_named("gpu")
