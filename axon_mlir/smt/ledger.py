@@ -34,26 +34,30 @@ ACCUMULATING = ("sum", "prod")
 
 @dataclass(frozen=True)
 class Entry:
-    """Roundings per narrow type on the worst path, and the bits of the narrowest accumulator on any."""
+    """Roundings per narrow type on the worst path, and the bits of the narrowest accumulator on any.
+
+    `fits`: narrow types that hold the value exactly, whatever type it is kept in; rounding to them changes nothing.
+    """
 
     roundings: Mapping[str, int] = field(default_factory=dict[str, int])
     accumulator: int = _EXACT
+    fits: frozenset[str] = frozenset(NARROW)
 
     def join(self, other: Entry) -> Entry:
         """The worse of both."""
         keys = sorted({*self.roundings, *other.roundings})
         worst = {k: max(self.roundings.get(k, 0), other.roundings.get(k, 0)) for k in keys}
-        return Entry(worst, min(self.accumulator, other.accumulator))
+        return Entry(worst, min(self.accumulator, other.accumulator), self.fits & other.fits)
 
     def rounded(self, dtype: str | None) -> Entry:
         """After one more rounding to a type."""
         if dtype not in NARROW:
-            return self
-        return Entry({**self.roundings, dtype: self.roundings.get(dtype, 0) + 1}, self.accumulator)
+            return Entry(self.roundings, self.accumulator, frozenset())
+        return Entry({**self.roundings, dtype: self.roundings.get(dtype, 0) + 1}, self.accumulator, frozenset({dtype}))
 
     def accumulated(self, dtype: str | None) -> Entry:
         """After a sum that is kept in a type."""
-        return Entry(self.roundings, min(self.accumulator, _BITS.get(dtype or "f32", _EXACT)))
+        return Entry(self.roundings, min(self.accumulator, _BITS.get(dtype or "f32", _EXACT)), frozenset())
 
 
 def compare_ledgers(before: FuncOp, after: FuncOp) -> str | None:
@@ -73,7 +77,7 @@ def ledger(func: FuncOp) -> list[Entry]:
     """The entry of each result of a function."""
     walk = _Walk()
     for arg in func.body.block.args:
-        walk.values[arg] = Entry()
+        walk.values[arg] = Entry(fits=frozenset({dtype_of(arg.type) or ""} & set(NARROW)))
     return walk.block(func.body.block)
 
 
@@ -121,8 +125,9 @@ class _Walk:
                 result = result.accumulated(dtype)
             moved = element is not None and _moves(element)
             same = all(dtype_of(v.type) in (dtype, "index", None) for v in op.operands)
-            if not (moved and (same or not _reads(element))):
-                result = result.rounded(dtype)
+            if not (moved and (same or dtype in joined.fits or not _reads(element))):
+                wide = moved and dtype not in NARROW
+                result = Entry(result.roundings, result.accumulator, joined.fits) if wide else result.rounded(dtype)
             self.values[r] = result
 
     def loop(self, op: Operation) -> None:
