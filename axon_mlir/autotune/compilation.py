@@ -32,7 +32,7 @@ from axon_mlir.errors import AxonError, ExitCode
 from axon_mlir.host.pipeline import build_pipeline
 from axon_mlir.host.registry import make_context
 from axon_mlir.host.verification import VerificationError, verify_module
-from axon_mlir.printer_nki import print_kernel
+from axon_mlir.printer_nki import kernel_name, print_kernel
 from axon_mlir.semantics.index import Size
 from axon_mlir.semantics.interpret import argument_shapes
 from axon_mlir.sim import RunResult
@@ -237,18 +237,26 @@ class Compiler:
             report = "\n".join(["the kernel does not compute the program:", *(f"  {m}" for m in mismatches)])
             raise StageFailed(EXACT, report, ExitCode.FAILED)
         with self._stage(NUMERIC, structure.stages, label) as stage:
-            structure.numeric = check_numerics(
-                Program(reference, kernel, program.sym_name.data, self.device),
-                self.runner,
-                full=values,
-                proxy=proxy,
-                seed=self.seed,
-                progress=self.observer.detail,
+            structure.numeric = self._numeric(
+                Program(reference, kernel, kernel_name(program), self.device),
+                values,
+                proxy,
             )
             stage.ok, stage.verdict = structure.numeric.passed, "passed" if structure.numeric.passed else "failed"
         if not structure.numeric.passed:
             raise StageFailed(NUMERIC, GateFailed(structure.numeric).message, ExitCode.FAILED)
         structure.kernel = kernel
+
+    def _numeric(self, program: Program, full: Mapping[str, int], proxy: Mapping[str, int]) -> GateReport:
+        """The gate; a kernel that does not even run fails it."""
+        try:
+            return check_numerics(
+                program, self.runner, full=full, proxy=proxy, seed=self.seed, progress=self.observer.detail
+            )
+        except AxonError as error:
+            if error.exit_code != ExitCode.FAILED:
+                raise
+            raise StageFailed(NUMERIC, f"the kernel does not run:\n{error}", ExitCode.FAILED) from error
 
     def _pass(
         self,

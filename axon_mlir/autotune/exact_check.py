@@ -28,7 +28,7 @@ from axon_mlir.semantics.domains import Field, NotInDomain, Rationals
 from axon_mlir.semantics.index import Size, evaluate
 from axon_mlir.semantics.interpret import argument_shapes, evaluate_function
 from axon_mlir.semantics.shapes import dtype_name
-from axon_mlir.sim import TypedArray, run_kernel
+from axon_mlir.sim import RunResult, TypedArray, run_each
 
 Array = NDArray[Any]
 
@@ -37,6 +37,10 @@ FIELD_WORK, RATIONAL_WORK = 4_000_000_000, 3_000_000
 
 TAILS = (1, 37, 101)
 """How far the last iteration of a loop reaches in each run; one element shows a bound that is too small by one."""
+
+
+TIMEOUT = 480.0
+"""Seconds that all runs together may take."""
 
 
 @dataclass(frozen=True)
@@ -70,14 +74,32 @@ def check_kernel(
         path = kernel if isinstance(kernel, Path) else Path(name) / f"{kernel_name(func)}.py"
         if not isinstance(kernel, Path):
             path.write_text(text, encoding="utf-8")
-        for number, sizes in enumerate(sizes_list or ragged_sizes(text, func)):
-            out += _compare(path, text, func, device, sizes, seed + number, chosen=sizes_list is None)
+        cases = [
+            _case(text, func, sizes, seed + number, chosen=sizes_list is None)
+            for number, sizes in enumerate(sizes_list or ragged_sizes(text, func))
+        ]
+        for domain in ("field", "rational"):
+            chosen = [case for case in cases if case.domain == domain]
+            given = [case.given for case in chosen]
+            if not given:
+                continue
+            runs = run_each(path, kernel_name(func), given, device=device, domain=domain, timeout=TIMEOUT)
+            for case, run in zip(chosen, runs, strict=True):
+                out += _compare(case, run)
     return out
 
 
-def _compare(
-    path: Path, text: str, func: FuncOp, device: str, sizes: Mapping[str, int], seed: int, *, chosen: bool
-) -> list[Mismatch]:
+@dataclass(frozen=True)
+class _Case:
+    """One run: what the kernel is given and what it should return."""
+
+    sizes: Mapping[str, int]
+    domain: Literal["field", "rational"]
+    given: Sequence[TypedArray]
+    expected: Sequence[Array]
+
+
+def _case(text: str, func: FuncOp, sizes: Mapping[str, int], seed: int, *, chosen: bool) -> _Case:
     kind: Literal["field", "rational"] = "field"
     arrays = _inputs(func, sizes, kind, seed)
     try:
@@ -90,11 +112,14 @@ def _compare(
         expected = evaluate_function(func, arrays, Rationals())
     dtypes = [dtype_of(a.type) or dtype_name(a.type) for a in func.body.block.args]
     given = [TypedArray(a.reshape(a.shape or (1, 1)), d) for a, d in zip(arrays, dtypes, strict=True)]
-    try:
-        result = run_kernel(path, kernel_name(func), given, device=device, domain=kind)
-    except AxonError as error:
-        place = f"{error.where}: " if error.where else ""
-        return [Mismatch(sizes, f"{place}{error.message}")]
+    return _Case(sizes, kind, given, expected)
+
+
+def _compare(case: _Case, result: RunResult | AxonError) -> list[Mismatch]:
+    sizes, expected = case.sizes, case.expected
+    if isinstance(result, AxonError):
+        place = f"{result.where}: " if result.where else ""
+        return [Mismatch(sizes, f"{place}{result.message}")]
     if len(result.outputs) != len(expected):
         return [Mismatch(sizes, f"the kernel returns {len(result.outputs)} outputs, the program {len(expected)}")]
     out: list[Mismatch] = []
