@@ -342,7 +342,7 @@ class KernelPrinter:
         name = self.variables[root]
         (p, f), (ph, fh) = map(terms.total, region.offsets), map(terms, region.extents)
         if self.aliasing.chunked(root, self.device):
-            chunk = index_text(p // self.device.limits["partitions"])
+            chunk = index_text(p // self.aliasing.chunk_rows(root, self.device))
             return f"{name}[{_range(const(0), ph)}, {chunk}, {_range(f, fh)}]"
         whole = tuple(map(terms, self.aliasing.extents(root.value)))
         if p == 0 and f == 0 and (ph, fh) == whole:

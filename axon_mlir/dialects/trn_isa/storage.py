@@ -177,6 +177,7 @@ class Aliasing:
         self._insertions: dict[Operation, Insertion] = {}
         self._active: set[SSAValue] = set()
         self._chunked: dict[tuple[Root, str], bool] = {}
+        self._chunk_rows: dict[Root, int] = {}
         self.terms = IndexTerms()
         self.roots: list[Root] = []
         """Every storage, in the order of the program."""
@@ -374,6 +375,24 @@ class Aliasing:
                     return True
         return False
 
+    def chunk_rows(self, root: Root, device: Device) -> int:
+        """Partitions of one chunk: the step of the loops that fill and read the buffer along its partition axis.
+
+        A region of a chunked buffer is one chunk, so all these loops must have the same step; AxonError otherwise.
+        """
+        if root not in self._chunk_rows:
+            steps: dict[int, Operation] = {}
+            for op in self.func.walk():
+                if isinstance(op, InsertOp | ExtractOp):
+                    buffer = op.into if isinstance(op, InsertOp) else op.source
+                    loop = _loop_at(op.offsets[0])
+                    if loop is not None and self.root(buffer) is root:
+                        steps.setdefault(int(loop.step.data), op)
+            if len(steps) > 1:
+                refuse(next(reversed(steps.values())), f"a buffer in chunks is used in steps of {sorted(steps)} rows")
+            self._chunk_rows[root] = next(iter(steps), device.limits["partitions"])
+        return self._chunk_rows[root]
+
     def bytes(self, root: Root, device: Device, dtypes: Mapping[str, str]) -> int:
         """Bytes that an on-chip storage needs in every partition; AxonError when the sizes have no numbers."""
         values = size_values(self.func)
@@ -388,7 +407,7 @@ class Aliasing:
             )
         first, second = cast("list[int]", bounds)
         partitions = device.limits["partitions"]
-        chunks = -(-first // partitions) if self.chunked(root, device) else 1
+        chunks = -(-first // self.chunk_rows(root, device)) if self.chunked(root, device) else 1
         if first > partitions and chunks == 1:
             refuse(cast(Operation, root.op), f"has {first} partitions; {device.name} has {partitions}")
         return chunks * second * device.dtypes[dtypes[tile.dtype]].bytes
@@ -397,8 +416,8 @@ class Aliasing:
         """The shape that is allocated, for extents of the whole value."""
         if not self.chunked(root, device):
             return extents
-        partitions = device.limits["partitions"]
-        return (const(partitions), ceil_div(extents[0], partitions), extents[1])
+        rows = self.chunk_rows(root, device)
+        return (const(rows), ceil_div(extents[0], rows), extents[1])
 
     # -- accumulation -------------------------------------------------------------------------------------------------
 
@@ -444,6 +463,14 @@ class Aliasing:
                 self.terms.total(x) == self.terms.total(y) for x, y in zip(a.offsets, b.offsets, strict=True)
             ) and all(self.terms(x) == self.terms(y) for x, y in zip(a.extents, b.extents, strict=True))
         return False
+
+
+def _loop_at(offset: SSAValue) -> ForOp | None:
+    """The loop that an offset moves with: its start, or its start less that of a loop around it."""
+    if isinstance(offset.owner, IndexOp):
+        return next((found for v in offset.owner.operands_ if (found := _loop_at(v)) is not None), None)
+    loop = offset.owner.parent_op() if not isinstance(offset.owner, Operation) else None
+    return loop if isinstance(loop, ForOp) and offset is loop.start else None
 
 
 def storage_of(root: Root) -> StorageAttr | None:
