@@ -129,11 +129,14 @@ class _Walk:
             isinstance(a, Var) or (i.constant is not None and 0 <= i.constant < n)
             for a, i, n in zip(atoms, indices, array.shape, strict=True)
         )
-        if numbers and len(set(plain)) == len(plain) and all(
-            self.axes[a][1] == array.shape[n]
-            for n, a in enumerate(atoms)
-            if isinstance(a, Var) and a in self.axes
-        ) and len(plain) == sum(i.constant is None for i in indices):
+        if (
+            numbers
+            and len(set(plain)) == len(plain)
+            and all(
+                self.axes[a][1] == array.shape[n] for n, a in enumerate(atoms) if isinstance(a, Var) and a in self.axes
+            )
+            and len(plain) == sum(i.constant is None for i in indices)
+        ):
             view = np.asarray(array[tuple(slice(None) if i.constant is None else i.constant for i in indices)])
             order = sorted(range(len(plain)), key=lambda n: -self.axes[plain[n]][0])
             shape = [1] * self.depth

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from itertools import count
 from typing import Union
 
@@ -266,7 +266,7 @@ def _text(term: Index) -> str:
     return "".join(out)
 
 
-@lru_cache(maxsize=None)
+@cache
 def const(value: int) -> Index:
     return Index({(): value})
 
@@ -419,7 +419,9 @@ def parse(text: str, names: Callable[[str], Index] = size) -> Index:
         nonlocal position
         token = tokens[position]
         if expected is not None and token != expected:
-            raise ValueError(f"'{text}' is not an index expression: expected '{expected}', found '{token or 'the end'}'")
+            raise ValueError(
+                f"'{text}' is not an index expression: expected '{expected}', found '{token or 'the end'}'"
+            )
         position += 1
         return token
 

@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib import resources
 from typing import Any, Union
 
@@ -136,7 +136,7 @@ def _children(tree: Node | None) -> list[Node]:
     return list(tree.children) if isinstance(tree, Tree) else []
 
 
-@lru_cache(maxsize=None)
+@cache
 def parse_op(text: str) -> OpMeaning:
     """Parse `op name(operands) <attributes> -> results { equations }`; MeaningError when malformed."""
     try:
@@ -147,11 +147,15 @@ def parse_op(text: str) -> OpMeaning:
     kinds = tuple((str(a.children[0]), str(a.children[1])) for a in _children(attributes) if isinstance(a, Tree))
     for attribute, kind in kinds:
         if kind not in ATTRIBUTE_KINDS:
-            raise MeaningError(f"op {name}: attribute '{attribute}' has unknown kind '{kind}'", accepted=", ".join(ATTRIBUTE_KINDS))
+            raise MeaningError(
+                f"op {name}: attribute '{attribute}' has unknown kind '{kind}'", accepted=", ".join(ATTRIBUTE_KINDS)
+            )
     parsed = tuple((_access(e.children[0]), e.children[1]) for e in _children(equations) if isinstance(e, Tree))
     declared = tuple(_access(r) for r in _children(results))
     if [r.name for r in declared] != [e[0].name for e in parsed]:
-        raise MeaningError(f"op {name}: one equation per result, in order", accepted=", ".join(r.name for r in declared))
+        raise MeaningError(
+            f"op {name}: one equation per result, in order", accepted=", ".join(r.name for r in declared)
+        )
     for result, (left, _) in zip(declared, parsed, strict=True):
         if len(result.items) != len(left.items):
             raise MeaningError(f"op {name}: the equation of {left.name} indexes another rank than its result")
@@ -260,7 +264,9 @@ class _Scope:
                 out.append(made_one)
             else:
                 if self.items_of(item) != (const(0),) or self.items_of(size_item) != (const(1),):
-                    raise self.error(f"the equation of {left.name} names no index of an axis", accepted="0 at an axis of size 1")
+                    raise self.error(
+                        f"the equation of {left.name} names no index of an axis", accepted="0 at an axis of size 1"
+                    )
                 out.append(fresh_var("u"))
         return tuple(out)
 
@@ -425,7 +431,9 @@ class _Scope:
             case "neg":
                 inner = self.scalar(kids[0])
                 if isinstance(inner, t.Const):
-                    return t.Const({"inf": "-inf", "-inf": "inf"}[inner.value] if isinstance(inner.value, str) else -inner.value)
+                    return t.Const(
+                        {"inf": "-inf", "-inf": "inf"}[inner.value] if isinstance(inner.value, str) else -inner.value
+                    )
                 return t.Apply("neg", (inner,))
             case "call":
                 return self.call(str(kids[0]), _children(kids[1]))

@@ -18,15 +18,17 @@ from xdsl.dialects.func import FuncOp
 
 from axon_mlir.errors import AxonError
 from axon_mlir.semantics import terms as t
+from axon_mlir.semantics.conversions import ProofNormalizer, denote, is_lowered
 from axon_mlir.semantics.denotation import Denotation, Obligation, Undenotable, dtype_of, range_of
 from axon_mlir.semantics.index import Index, Size, Var, const, evaluate, of_var
 from axon_mlir.semantics.normal import Normalizer, Poly, poly_text
+from axon_mlir.semantics.partial import conditions, infinities
 from axon_mlir.semantics.shapes import dtype_name, shape_of
 from axon_mlir.semantics.traits import is_tensor
-from axon_mlir.smt.conversions import ProofNormalizer, denote, is_lowered
-from axon_mlir.smt.definedness import Definedness, conditions, infinities
+from axon_mlir.semantics.walk import Context, folds
+from axon_mlir.smt.definedness import Definedness
 from axon_mlir.smt.encode import Query, integer_query
-from axon_mlir.smt.guards import Context, Resolver, extent_goal, folds, implied, output_context, reads_undefined
+from axon_mlir.smt.guards import Resolver, extent_goal, implied, output_context, reads_undefined
 from axon_mlir.smt.induction import induction_queries
 from axon_mlir.smt.ledger import compare_ledgers
 from axon_mlir.smt.reals import NotReal, equality_text

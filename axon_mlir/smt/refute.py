@@ -20,7 +20,7 @@ from axon_mlir.semantics.denotation import Denotation
 from axon_mlir.semantics.domains import Float64, Floats, NotInDomain
 from axon_mlir.semantics.index import Div, Index, Min, Size, Var, evaluate
 from axon_mlir.semantics.interpret import argument_shapes, evaluate_function
-from axon_mlir.smt.guards import subterms
+from axon_mlir.semantics.walk import subterms
 from axon_mlir.smt.verdict import Counterexample
 
 TOLERANCE = 1e-6

@@ -17,10 +17,10 @@ from xdsl.dialects.func import FuncOp
 
 from axon_mlir.semantics import normal as nf
 from axon_mlir.semantics import terms as t
+from axon_mlir.semantics.conversions import ProofNormalizer, denote, is_conversion, is_lowered
 from axon_mlir.semantics.denotation import range_of, unfinished
 from axon_mlir.semantics.functions import FUNCTIONS
 from axon_mlir.semantics.index import Index, Size, Var, const, nonnegative, of_var, parse
-from axon_mlir.smt.conversions import ProofNormalizer, denote, is_conversion, is_lowered
 from axon_mlir.smt.encode import Query
 from axon_mlir.smt.induction import induction_queries
 from axon_mlir.smt.restated_text import Reals, Rejected, about_integers, equality, integers

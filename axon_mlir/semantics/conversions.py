@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Changes of the element type in proofs.
+"""Changes of the element type, as proofs read them.
 
 Among tensor programs a conversion is an opaque function: nothing moves through it. In lowering, conversions between
 floats are erased (the rounding ledger counts them); what truncates or wraps stays opaque.

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Walks over terms: what is inside, and what stands around it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from axon_mlir.semantics import terms as t
+from axon_mlir.semantics.denotation import range_of
+
+Context = tuple[t.Condition, ...]
+"""The conditions that hold where a term stands."""
+
+
+def subterms(x: t.Term) -> Iterator[t.Term]:
+    """All terms inside, each once, those in conditions too."""
+    seen: set[t.Term] = set()
+    pending: list[t.Term | t.Condition] = [x]
+    while pending:
+        y = pending.pop()
+        match y:
+            case t.IndexCompare():
+                continue
+            case t.RealCompare(_, a, b):
+                pending += [a, b]
+                continue
+            case t.And(parts) | t.Or(parts):
+                pending += parts
+                continue
+            case t.Not(p):
+                pending.append(p)
+                continue
+            case _:
+                pass
+        if y in seen:
+            continue
+        seen.add(y)
+        yield y
+        match y:
+            case t.Apply(_, args):
+                pending += args
+            case t.Fold(_, _, _, body):
+                pending.append(body)
+            case t.Select(c, a, b):
+                pending += [c, a, b]
+            case _:
+                pass
+
+
+def folds(x: t.Term, context: Context) -> list[tuple[Context, t.Fold]]:
+    """Every fold with the conditions around it."""
+    out: list[tuple[Context, t.Fold]] = []
+    seen: set[tuple[t.Term, Context]] = set()
+
+    def conditions(c: t.Condition, around: Context) -> None:
+        match c:
+            case t.RealCompare(_, a, b):
+                go(a, around)
+                go(b, around)
+            case t.And(parts) | t.Or(parts):
+                for p in parts:
+                    conditions(p, around)
+            case t.Not(p):
+                conditions(p, around)
+            case t.IndexCompare():
+                return
+
+    def go(y: t.Term, around: Context) -> None:
+        if (y, around) in seen:
+            return
+        seen.add((y, around))
+        match y:
+            case t.Apply(_, args):
+                for a in args:
+                    go(a, around)
+            case t.Fold(_, v, n, body):
+                out.append((around, y))
+                go(body, (*around, *range_of(v, n)))
+            case t.Select(c, a, b):
+                conditions(c, around)
+                go(a, (*around, c))
+                go(b, (*around, t.negate(c)))
+            case _:
+                return
+
+    go(x, context)
+    return out
