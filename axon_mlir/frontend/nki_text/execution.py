@@ -73,6 +73,7 @@ class Execution:
         self.file = file
         self.device = device
         self.places = places
+        self.sizes = sizes
         self.scope = Scope(places, None, None, {})
         self.instructions = Instructions(device, places, sizes)
         self.variables: dict[str, Value] = {}
@@ -100,6 +101,10 @@ class Execution:
         self, node: ast.FunctionDef, arguments: Sequence[Value], keywords: Mapping[str, Value]
     ) -> None:
         args = node.args
+        for decorator in node.decorator_list:
+            called = decorator.func if isinstance(decorator, ast.Call) else decorator
+            if self.file.dotted(called) != "nki.jit":
+                raise self.fail(f"a decorator of '{node.name}'", "nki.jit")
         if args.vararg is not None or args.kwarg is not None:
             raise self.fail(f"'{node.name}' takes any number of arguments", "named parameters")
         positional = [a.arg for a in (*args.posonlyargs, *args.args)]
@@ -119,6 +124,8 @@ class Execution:
                 if name not in defaults:
                     raise self.fail(f"'{node.name}' needs the argument '{name}'")
                 bound[name] = self.value(defaults[name])
+        for name in bound:
+            self.check_name(name)
         self.variables = bound
 
     def _body(self, node: ast.FunctionDef) -> Value:
@@ -173,6 +180,11 @@ class Execution:
                     "assignments to names, for over range, calls of nki.isa, return",
                 )
 
+    def check_name(self, name: str) -> None:
+        """A variable must not hide what a module is imported as."""
+        if name in self.file.modules or name in self.file.members:
+            raise self.fail(f"'{name}' is an import and a variable", "names that differ")
+
     def truth(self, node: ast.expr) -> bool:
         """A condition that does not depend on sizes."""
         found = self.value(node)
@@ -184,8 +196,9 @@ class Execution:
         """Bind a name, or several."""
         match target:
             case ast.Name(name):
+                self.check_name(name)
                 if isinstance(value, View) and value.whole and value.storage.label == "":
-                    object.__setattr__(value.storage, "label", name)
+                    value.storage.label = name
                 self.variables[name] = value
             case ast.Tuple(targets) | ast.List(targets):
                 if not isinstance(value, tuple) or len(value) != len(targets):
@@ -198,6 +211,7 @@ class Execution:
     def loop(self, name: str, over: ast.expr, body: Sequence[ast.stmt]) -> None:
         """Execute one iteration that stands for all."""
         line = self.places.line
+        self.check_name(name)
         space = self.value(over)
         if not isinstance(space, Range):
             raise self.fail("a loop over something else than a range", "range(lower, upper, step)")
@@ -206,19 +220,20 @@ class Execution:
         around, before = self.scope, dict(self.variables)
         poisoned = {n: Poison(line) for n in (name, *_assigned(body))}
         narrowed: dict[Storage, Frame] = {}
+        stride: Index | None = None
         while True:
             self.places.line = line
-            self.scope = around.enter(name, (space.lower, space.upper, space.step), narrowed)
+            self.scope = around.enter(name, space, narrowed, stride)
             assert self.scope.loop is not None
-            self.variables = {**before, **poisoned, name: self.scope.loop.start}
+            self.variables = {**before, **poisoned, name: self.scope.loop.value}
             try:
                 self.block(body)
             except Returned:
                 raise self.fail("a return inside a loop", "a return at the end of the function") from None
-            again = self.scope.to_narrow()
-            if again == narrowed:
+            again, moved = self.scope.to_narrow(), stride or self.scope.stride()
+            if again == narrowed and moved == stride:
                 break
-            narrowed = again
+            narrowed, stride = again, moved
         self.places.line = line
         self.scope.leave()
         self.scope = around
@@ -552,9 +567,8 @@ class Execution:
                 raise self.fail(
                     f"an on-chip tensor of rank {len(extents)}", "[partitions, free] or [partitions, chunks, free]"
                 )
-            first = extents[0].constant
-            if first is not None and first > self.device.limits["partitions"]:
-                raise self.fail(f"{first} partitions", f"at most {self.device.limits['partitions']}")
+            self.scope.require_partitions(extents[0], self.device.limits["partitions"], self.sizes)
+        self.scope.require_region(extents)
         label = given.get("name")
         storage = Storage(label if isinstance(label, str) else "", space, extents, self._names[described])
         self.scope.declare(storage)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from axon_mlir.frontend.nki_text.values import positive
 from axon_mlir.semantics import terms as t
-from axon_mlir.semantics.index import Index, Var
+from axon_mlir.semantics.index import Index, Var, const, of_var
 
 
 def past_first(condition: t.Condition, counters: Sequence[Var]) -> frozenset[Var] | None:
@@ -18,44 +18,46 @@ def past_first(condition: t.Condition, counters: Sequence[Var]) -> frozenset[Var
     parts = condition.parts if isinstance(condition, t.Or) else (condition,)
     out: set[Var] = set()
     for part in parts:
-        found = next((v for v in counters if _is_past(part, v)), None)
+        found = _past(part, frozenset(counters))
         if found is None:
             return None
-        out.add(found)
+        out |= found
     return frozenset(out) if out else None
 
 
-def _is_past(part: t.Condition, counter: Var) -> bool:
-    """Whether the condition is `counter >= 1`."""
+def _past(part: t.Condition, counters: frozenset[Var]) -> frozenset[Var] | None:
+    """The counters such that the condition is `one of them is at least 1`."""
     match part:
         case t.IndexCompare("<", a, b):
-            return _positive_from_one(b - a, counter)
+            return _positive_past_zero(b - a, counters)
         case t.IndexCompare("<=", a, b):
-            return _positive_from_one(b - a + 1, counter)
+            return _positive_past_zero(b - a + 1, counters)
         case t.Not(t.IndexCompare("<=", a, b)):
-            return _positive_from_one(a - b, counter)
+            return _positive_past_zero(a - b, counters)
         case t.Not(t.IndexCompare("<", a, b)):
-            return _positive_from_one(a - b + 1, counter)
+            return _positive_past_zero(a - b + 1, counters)
         case t.Not(t.IndexCompare("==", a, b)):
+            # A sum of multiples is 0 only where all of them are.
             gap = b - a
-            return _multiple(gap, counter) or _multiple(-gap, counter)
+            zero = gap.substitute({v: const(0) for v in counters}) == 0
+            return (_positive_past_zero(gap, counters) or _positive_past_zero(-gap, counters)) if zero else None
         case _:
-            return False
+            return None
 
 
-def _multiple(gap: Index, counter: Var) -> bool:
-    """Whether the term is the counter times something positive."""
-    factor = gap.coefficient(counter)
-    return factor is not None and gap == factor * Index({(counter,): 1}) and positive(factor)
-
-
-def _positive_from_one(gap: Index, counter: Var) -> bool:
-    """Whether `gap >= 1` exactly when `counter >= 1`."""
-    if _multiple(gap, counter):
-        return True
-    factor = gap.coefficient(counter)
-    if factor is None or factor.constant is None or factor.constant < 1:
-        return False
-    rest = (gap - factor * Index({(counter,): 1})).constant
-    # Grows with the counter, so the first two iterations decide.
-    return rest is not None and rest < 1 <= factor.constant + rest
+def _positive_past_zero(gap: Index, counters: frozenset[Var]) -> frozenset[Var] | None:
+    """The counters such that `gap >= 1` exactly when one of them is at least 1: a number below 1 and a positive
+    multiple of each that is, with that number, at least 1."""
+    used = frozenset(s for s in gap.symbols() if isinstance(s, Var))
+    if not used or not used <= counters:
+        return None
+    rest = gap.substitute({v: const(0) for v in used})
+    total = rest
+    for v in used:
+        factor = gap.coefficient(v)
+        if factor is None or not positive(factor + rest) or not positive(factor):
+            return None
+        total = total + factor * of_var(v)
+    if rest.constant is None or rest.constant >= 1 or total != gap:
+        return None
+    return used

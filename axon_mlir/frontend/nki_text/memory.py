@@ -11,7 +11,7 @@ A storage of which the iterations touch one and the same region only is carried 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.dialects.builtin import FileLineColLoc, IndexType, IntAttr, StringAttr
@@ -20,10 +20,11 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from axon_mlir.dialects.tile import EmptyOp, ExtractOp, ForOp, IndexOp, InsertOp, LoadOp, NeutralOp, StoreOp
 from axon_mlir.dialects.tile.ops import COLLECT, YieldOp
 from axon_mlir.dialects.tile.types import TileType, tile_type
+from axon_mlir.dialects.trn_isa import upper_number
 from axon_mlir.errors import UnsupportedError
-from axon_mlir.frontend.nki_text.values import Frame, Storage, View, positive, upper_bound
+from axon_mlir.frontend.nki_text.values import Frame, Range, Storage, View, positive, upper_bound
 from axon_mlir.semantics.functions import MONOIDS
-from axon_mlir.semantics.index import Index, Size, Var, ceil_div, const, fresh_var, maximum, minimum, of_var
+from axon_mlir.semantics.index import Div, Index, Size, Var, ceil_div, const, fresh_var, maximum, minimum, of_var
 from axon_mlir.semantics.index import size as size_index
 from axon_mlir.semantics.shapes import tensor_type
 
@@ -53,13 +54,15 @@ class Written:
 
 @dataclass
 class Loop:
-    """The loop of a scope. `start = lower + step * counter`, the counter running from 0."""
+    """The loop of a scope. `start = lower + step * counter`, the counter running from 0; `value` is what the loop's
+    variable holds, over the same counter."""
 
     name: str
     lower: Index
     upper: Index
     step: Index
     counter: Var
+    value: Index
     bounds: tuple[SSAValue, SSAValue]
     counter_value: SSAValue | None = None
     runs: bool = False
@@ -109,6 +112,7 @@ class Scope:
         self._arguments: dict[Storage, BlockArgument] = {}
         self._last: dict[Storage, Written] = {}
         self._indices: dict[Index, SSAValue] = {}
+        self._checked: set[Index] = set()
 
     # -- operations ---------------------------------------------------------------------------------------------------
 
@@ -194,6 +198,23 @@ class Scope:
         row = EmptyOp([one, one], kind)
         self.add(row)
         self.add(ExtractOp(row.result, [zero, zero], [self.index(maximum(0, a - b + 1)), one], kind))
+
+    def require_region(self, sizes: Sequence[Index]) -> None:
+        """A region has elements: the kernel language refuses those of none."""
+        for n in sizes:
+            if n.constant is not None and n.constant < 1:
+                raise UnsupportedError(f"a region or a tensor with an extent of {n}", where=self.places.where)
+            if not positive(n) and all(n not in scope._checked for scope in self.around()):
+                self.require_at_most(const(1), n)
+                self._checked.add(n)
+
+    def require_partitions(self, extent: Index, limit: int, sizes: Mapping[str, int]) -> None:
+        """An on-chip tensor has no more partitions than there are, at the given sizes; where none are, at all."""
+        bound = upper_number(self.tile_type([extent, const(1)], "f32", "sbuf").upper[0], sizes)
+        if bound is None:
+            self.require_at_most(extent, const(limit))
+        elif bound > limit:
+            raise UnsupportedError(f"{bound} partitions", where=self.places.where, accepted=f"at most {limit}")
 
     def require_equal(self, a: Index, b: Index) -> None:
         """`a == b` must hold here."""
@@ -288,6 +309,7 @@ class Scope:
                 where=self.places.where,
                 accepted="a region with two slices",
             )
+        self.require_region(sizes)
         current = self.value(storage)
         if not storage.on_chip:
             self._touch(storage, None)
@@ -317,6 +339,7 @@ class Scope:
         """A region gets a value; `combined`: by this monoid with what it held."""
         storage, sizes = view.storage, view.sizes
         assert sizes is not None
+        self.require_region(sizes)
         current = self.value(storage)
         if not storage.on_chip:
             self._touch(storage, None)
@@ -380,12 +403,32 @@ class Scope:
 
     # -- loops --------------------------------------------------------------------------------------------------------
 
-    def enter(self, name: str, bounds: tuple[Index, Index, Index], narrowed: dict[Storage, Frame]) -> Scope:
-        """The scope of a loop's body."""
-        lower, upper, step = bounds
+    def enter(self, name: str, space: Range, narrowed: dict[Storage, Frame], stride: Index | None) -> Scope:
+        """The scope of a loop's body. `stride`: how far a region moves in one iteration, where that is not the step:
+        the loop then runs as often over another range, of that step."""
+        counter = fresh_var(f"t_{name}")
+        value = space.lower + space.step * of_var(counter)
+        lower, upper, step = space.lower, space.upper, space.step
+        if stride is not None:
+            trips = ceil_div(upper - lower, step)
+            lower, upper, step = const(0), stride * trips, stride
+            if isinstance(trips.atom, Div) and trips.atom.denominator == stride:
+                upper = trips.atom.numerator - (stride - 1)
         values = (self.index(lower), self.index(upper))
-        loop = Loop(name, lower, upper, step, fresh_var(f"t_{name}"), values)
-        return Scope(self.places, self, loop, narrowed)
+        return Scope(self.places, self, Loop(name, lower, upper, step, counter, value, values), narrowed)
+
+    def stride(self) -> Index | None:
+        """By how much the regions that this iteration wrote move, where that is not the step."""
+        assert self.loop is not None
+        for storage, updates in self.updates.items():
+            if storage in self.local or self.kind(storage) is not None:
+                continue
+            for update in updates:
+                for offset in update.offsets:
+                    factor = offset.coefficient(self.loop.counter)
+                    if factor is not None and positive(factor) and factor != self.loop.step:
+                        return factor
+        return None
 
     def to_narrow(self) -> dict[Storage, Frame]:
         """Storages of outside that are better carried as the one region that this iteration touched."""
@@ -394,7 +437,7 @@ class Scope:
         for storage, frame in self.touched.items():
             if frame is None or not storage.on_chip or storage in self.narrowed or not self.updates.get(storage):
                 continue
-            if frame == self.frame(storage) or self.kind(storage) is not None or self.loop.counter in frame.symbols():
+            if frame == self.frame(storage) or self.kind(storage) == COLLECT or self.loop.counter in frame.symbols():
                 continue
             out[storage] = frame
         return out

@@ -54,7 +54,10 @@ def read_kernel(source: str, name: str, device: Device, function: str | None, si
         value.name_hint = parameter
         scope.declare(storage, value)
         arguments.append(whole_view(storage))
-    returned = execution.run(node, arguments)
+    try:
+        returned = execution.run(node, arguments)
+    except RecursionError as error:
+        raise unsupported("is nested too deeply", places.where) from error
     wanted = [_argument_type(o) for o in signature.function_type.outputs.data]
     results = _results(scope, places, returned, wanted)
     scope.add(ReturnOp(*results))

@@ -70,7 +70,7 @@ def is_kernel_text(text: str) -> bool:
     """Whether a Python source imports the kernel language."""
     try:
         tree = ast.parse(text)
-    except (SyntaxError, ValueError):
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
     for node in tree.body:
         match node:
@@ -100,7 +100,7 @@ def parse_kernel_file(source: str, name: str) -> KernelFile:
         tree = ast.parse(source)
     except SyntaxError as error:
         raise AxonError(f"is no Python: {error.msg}", where=f"{name}:{error.lineno or 1}") from error
-    except ValueError as error:
+    except (ValueError, RecursionError, MemoryError) as error:
         raise AxonError(f"is no Python: {error}", where=name) from error
     out = KernelFile(name)
     for node in tree.body:
@@ -119,8 +119,8 @@ def parse_kernel_file(source: str, name: str) -> KernelFile:
             case ast.ImportFrom("__future__"):
                 pass
             case ast.FunctionDef():
-                if node.name in out.functions:
-                    raise unsupported(f"a second function '{node.name}'", f"{name}:{node.lineno}")
+                if node.name in out.functions or node.name in out.modules or node.name in out.members:
+                    raise unsupported(f"a second meaning of '{node.name}'", f"{name}:{node.lineno}")
                 out.functions[node.name] = node
             case ast.Assign() | ast.AnnAssign():
                 out.constants.append(node)

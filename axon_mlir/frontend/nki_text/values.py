@@ -13,7 +13,7 @@ from typing import Union
 
 from axon_mlir.errors import UnsupportedError
 from axon_mlir.semantics import terms as t
-from axon_mlir.semantics.index import Index, Min, Size, Var, const, minimum, of_var
+from axon_mlir.semantics.index import Div, Index, Min, Size, Var, const, floor_div, minimum, of_var
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class Frame:
         return frozenset[Size | Var]().union(*(x.symbols() for x in (*self.offsets, *self.sizes)))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Storage:
     """One piece of memory: an argument, or what one `nl.ndarray` makes.
 
@@ -152,12 +152,10 @@ def upper_bound(term: Index, trips: Sequence[tuple[Var, Index]] = ()) -> Index |
     """A bound over sizes alone; None where none is seen. `trips`: how often the loops around run, innermost first."""
     if not any(isinstance(s, Var) for s in term.symbols()):
         return term
-    for monomial, coefficient in term.terms:
-        if coefficient == 1 and len(monomial) == 1 and isinstance(monomial[0], Min):
-            rest = term - Index({monomial: 1})
-            choices = [upper_bound(rest + a, trips) for a in (const(0), *monomial[0].args)]
-            found = [c for c in choices if c is not None]
-            return minimum(*found) if found else None
+    choices = _larger(term)
+    if choices:
+        found = [c for c in (upper_bound(choice, trips) for choice in choices) if c is not None]
+        return minimum(*found) if found else None
     for counter, count in trips:
         factor = term.coefficient(counter)
         if factor is None:
@@ -167,6 +165,22 @@ def upper_bound(term: Index, trips: Sequence[tuple[Var, Index]] = ()) -> Index |
         elif positive(-factor):
             term = term - factor * of_var(counter)
     return None if any(isinstance(s, Var) for s in term.symbols()) else term
+
+
+def _larger(term: Index) -> list[Index]:
+    """Terms that are each at least this one: a minimum in it, also one that is divided, replaced by what it is of."""
+    for monomial, coefficient in term.terms:
+        if coefficient < 1 or len(monomial) != 1:
+            continue
+        rest = term - Index({monomial: coefficient})
+        match monomial[0]:
+            case Min(args):
+                return [rest + coefficient * a for a in (const(0), *args)]
+            case Div(numerator, denominator) if positive(denominator):
+                return [rest + coefficient * floor_div(n, denominator) for n in _larger(numerator)]
+            case _:
+                pass
+    return []
 
 
 def positive(term: Index) -> bool:
