@@ -73,8 +73,11 @@ class Interpreter:
 
     def number(self, i: Index, env: Mapping[Size | Var, int] | None = None) -> int:
         """The value of an index term over the sizes (and `env`)."""
-        named: dict[Size | Var, int] = {Size(n): v for n, v in self.sizes.items()}
-        return int(evaluate(i, {**named, **(env or {})}))
+        known: dict[Size | Var, int] = {**{Size(n): v for n, v in self.sizes.items()}, **(env or {})}
+        if missing := i.symbols() - set(known):
+            names = ", ".join(sorted(map(str, missing)))
+            raise AxonError(f"{names} has no number", accepted="a number for each size and step")
+        return int(evaluate(i, known))
 
     def bind(self, v: SSAValue, value: np.ndarray | int) -> None:
         if self.typed and isinstance(value, np.ndarray) and isinstance(self.domain, Floats):
@@ -89,7 +92,9 @@ class Interpreter:
             return np.broadcast_to(self.domain.integers(np.asarray(987654321)), shape).copy()
         return np.full(shape, 987654321, dtype=self.domain.dtype)
 
-    def evaluate(self, meaning: OpMeaning, arrays: Sequence[np.ndarray], attributes: Mapping[str, Any]) -> list[np.ndarray]:
+    def evaluate(
+        self, meaning: OpMeaning, arrays: Sequence[np.ndarray], attributes: Mapping[str, Any]
+    ) -> list[np.ndarray]:
         """Attributes that are index terms over sizes become numbers first."""
         return meaning.evaluate(arrays, {k: self._concrete(v) for k, v in attributes.items()}, self.domain)
 

@@ -14,15 +14,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import lru_cache
+from functools import cache
 from itertools import permutations
 from math import gcd, isqrt
 from typing import Union
 
 from axon_mlir.semantics import terms as t
 from axon_mlir.semantics.functions import FUNCTIONS, MONOIDS
-from axon_mlir.semantics.index import Div, Index, Min, Size, Var, ceil_div, const, fresh_var, minimum, of_var
 from axon_mlir.semantics.index import Atom as IndexAtom
+from axon_mlir.semantics.index import Div, Index, Min, Size, Var, ceil_div, const, fresh_var, minimum, of_var
 
 LEMMAS: dict[str, str] = {
     "congruence": "equal arguments give equal values",
@@ -34,8 +34,16 @@ LEMMAS: dict[str, str] = {
     "single": "fold(k < 1: f[k]) = f[0]",
     "max-scale": "max(k < n: c * f[k]) = c * max(k < n: f[k]), c >= 0",
     "max-shift": "max(k < n: f[k] + c) = max(k < n: f[k]) + c",
+    "max-negate": "max(k < n: -f[k]) = -min(k < n: f[k])",
+    "max-exp": "max(k < n: exp(f[k])) = exp(max(k < n: f[k]))",
+    "max-join": "max(k < n: max(f[k], g[k])) = max(max(k < n: f[k]), max(k < n: g[k]))",
+    "max-exchange": "max(k < n: max(l < m: f[k, l])) = max(l < m: max(k < n: f[k, l]))",
+    "split": "fold(k < p + q: f[k]) = fold(k < p: f[k]) + fold(k < q: f[p + k])",
+    "select": "sum(k < n: if k = p then f[k] else 0) = if 0 <= p < n then f[p] else 0",
+    "indicator": "if c then a else b = b + [c] * (a - b), [c]^2 = [c]",
     "power": "x^a * x^b = x^(a + b)",
     "exp": "exp(a + b) = exp(a) * exp(b)",
+    "log": "exp(c * log(x)) = x^c, log(x * y) = log(x) + log(y), log(exp(x)) = x, x > 0, y > 0",
     "fraction": "p = l + r: l * p^a = p^(a + 1) - r * p^a",
 }
 """Name -> statement. `smt.lemmas` proves each by induction over ground recurrences."""
@@ -160,7 +168,7 @@ class Poly:
         return poly_text(self)
 
 
-@lru_cache(maxsize=None)
+@cache
 def atom_text(a: Atom) -> str:
     match a:
         case Integer(x):
@@ -187,12 +195,12 @@ def atom_text(a: Atom) -> str:
             return "inf" if positive else "-inf"
 
 
-@lru_cache(maxsize=None)
+@cache
 def mono_text(m: Mono) -> str:
     return " * ".join(atom_text(a) + ("" if e == 1 else f"^({e})") for a, e in m) or "1"
 
 
-@lru_cache(maxsize=None)
+@cache
 def poly_text(p: Poly) -> str:
     return " + ".join((f"{c} * " if c != 1 or not m else "") + mono_text(m) if m else str(c) for m, c in p.terms) or "0"
 
@@ -209,7 +217,7 @@ def constant(value: Fraction | int) -> Poly:
     return make_poly({(): Fraction(value)})
 
 
-@lru_cache(maxsize=None)
+@cache
 def atom_symbols(a: Atom) -> frozenset[Size | Var]:
     match a:
         case Integer(x):
@@ -235,6 +243,7 @@ def atom_symbols(a: Atom) -> frozenset[Size | Var]:
 
 _guard_symbols: dict[Guarded, frozenset[Size | Var]] = {}
 _guard_conditions: dict[Guarded, t.Condition] = {}
+_guard_gaps: dict[Guarded, tuple[str, Poly]] = {}
 _guard_heights: dict[Guarded, int] = {}
 """The binder height of each guard's condition."""
 
@@ -244,17 +253,22 @@ def guard_condition(a: Guarded) -> t.Condition:
     return _guard_conditions[a]
 
 
-@lru_cache(maxsize=None)
+def guard_gap(a: Guarded) -> tuple[str, Poly] | None:
+    """(`<` or `==`, the right side less the left) of a guard that compares reals."""
+    return _guard_gaps.get(a)
+
+
+@cache
 def mono_symbols(m: Mono) -> frozenset[Size | Var]:
     return frozenset().union(*(atom_symbols(a) for a, _ in m))
 
 
-@lru_cache(maxsize=None)
+@cache
 def poly_symbols(p: Poly) -> frozenset[Size | Var]:
     return frozenset().union(*(mono_symbols(m) for m, _ in p.terms))
 
 
-@lru_cache(maxsize=None)
+@cache
 def positive(a: Atom) -> bool:
     """Whether the atom is known to be > 0 by its kind alone."""
     match a:
@@ -268,11 +282,63 @@ def positive(a: Atom) -> bool:
             return False
 
 
+@cache
+def total(p: Poly) -> bool:
+    """Whether a form means something for all values of its elements: no division, root, logarithm, infinity, and no
+    fold whose range may be less than nothing."""
+    return all(_total_mono(m) for m, _ in p.terms)
+
+
+def _total_mono(m: Mono) -> bool:
+    return all((positive(a) or (e > 0 and e.denominator == 1)) and _total_atom(a) for a, e in m)
+
+
+def _total_atom(a: Atom) -> bool:
+    match a:
+        case Integer() | Element() | Prime():
+            return True
+        case Exp(m):
+            return _total_mono(m)
+        case Extreme(_, args):
+            return all(map(total, args))
+        case Opaque(f, args):
+            return f != "power" and (f not in FUNCTIONS or FUNCTIONS[f].defined_when is None) and all(map(total, args))
+        case Sum(binders, m):
+            return all(_at_least(n, 0) for _, n in binders) and _total_mono(m)
+        case OtherFold(_, _, n, body):
+            return _at_least(n, 1) and total(body)
+        case Guarded(_, x, y):
+            gap = _guard_gaps.get(a)
+            known = gap is not None or is_integer(_guard_conditions[a])
+            return known and total(x) and total(y) and (gap is None or total(gap[1]))
+        case Base() | Infinity():
+            return False
+
+
+def is_integer(c: t.Condition) -> bool:
+    """Whether a condition compares only indices."""
+    match c:
+        case t.IndexCompare():
+            return True
+        case t.RealCompare():
+            return False
+        case t.And(parts) | t.Or(parts):
+            return all(map(is_integer, parts))
+        case t.Not(p):
+            return is_integer(p)
+
+
+@cache
+def _infinite(p: Poly) -> bool:
+    """Whether an infinity stands in it as a number."""
+    return any(isinstance(a, Infinity) for m, _ in p.terms for a, _ in m)
+
+
 def _is_bound(v: Size | Var) -> bool:
     return isinstance(v, Var) and v.name.startswith("#")
 
 
-@lru_cache(maxsize=None)
+@cache
 def _binder_height(a: Atom) -> int:
     """One more than the largest canonical binder number used inside."""
     match a:
@@ -362,7 +428,54 @@ class Normalizer:
         for p in polys:
             for m, c in p.terms:
                 out[m] = out.get(m, Fraction(0)) + c
-        return self._reduced(make_poly(out))
+        return self._joined(self._reduced(make_poly(out)))
+
+    def _joined(self, p: Poly) -> Poly:
+        """Sums over adjacent ranges with the same factors as one sum."""
+        parts: dict[tuple[Mono, Fraction, str], list[tuple[Mono, Sum]]] = {}
+        for m, c in p.terms:
+            for a, e in m:
+                if isinstance(a, Sum) and e == 1:
+                    rest = tuple(x for x in m if x[0] is not a)
+                    parts.setdefault((rest, c, _skeleton(a)), []).append((m, a))
+        for (rest, c, _), found in parts.items():
+            for i, (m1, a) in enumerate(found):
+                for j, (m2, b) in enumerate(found):
+                    if i == j or m1 == m2:
+                        continue
+                    whole = self._adjacent(a, b)
+                    if whole is not None:
+                        self.lemmas.add("split")
+                        others = make_poly({m: k for m, k in p.terms if m not in (m1, m2)})
+                        return self.add(others, self.scale(self.mul(make_poly({rest: Fraction(1)}), whole), c))
+        return p
+
+    def _adjacent(self, a: Sum, b: Sum) -> Poly | None:
+        """`sum(k < n: f[k]) + sum(k < m: f[n + k])` as a sum over n + m."""
+        bound = {v for v, _ in (*a.binders, *b.binders)}
+        for v, n in a.binders:
+            for w, m in b.binders:
+                if n.symbols() & bound or m.symbols() & bound:
+                    continue
+                z = fresh_var("z")
+                one = self._sliced(a, v, of_var(z))
+                if one is not None and one == self._sliced(b, w, of_var(z) - n):
+                    return self.fold("sum", z, n + m, one)
+        return None
+
+    def _sliced(self, a: Sum, v: Var, at: Index) -> Poly | None:
+        """The sum over the other variables, with one at a given value."""
+        others = [(w, n) for w, n in a.binders if w != v]
+        if any(v in n.symbols() for _, n in others):
+            return None
+        inside: dict[Size | Var, Index] = {v: at, **{w: of_var(fresh_var("s")) for w, _ in others}}
+        renamed = [(_as_var(inside[w]), n.substitute(inside)) for w, n in others]
+        out = self.substitute(make_poly({a.mono: Fraction(1)}), inside)
+        while renamed:
+            w, n = next(x for x in reversed(renamed) if not any(x[0] in k.symbols() for _, k in renamed))
+            renamed.remove((w, n))
+            out = self.fold("sum", w, n, out)
+        return out
 
     def scale(self, p: Poly, c: Fraction) -> Poly:
         return make_poly({m: c * k for m, k in p.terms})
@@ -400,6 +513,8 @@ class Normalizer:
                 e -= whole
                 if e == 0:
                     continue
+            elif isinstance(a, Guarded) and (a.then, a.otherwise) == (ONE, ZERO) and e > 0:
+                e = Fraction(1)
             elif isinstance(a, Base) and e > 0:
                 whole = e.numerator // e.denominator
                 if whole:
@@ -489,6 +604,10 @@ class Normalizer:
                 outside[Prime(prime)] = outside.get(Prime(prime), Fraction(0)) - n * e
         for a, k in mono:
             outside[a] = outside.get(a, Fraction(0)) + k * e
+        multiplied = self.add(*(self.scale(self._from_exponents(dict(m)), c) for m, c in rest.terms))
+        if multiplied != rest:
+            # A composite base left the denominators: 1 - 1 / (x + 1) is 1 / (x + 1) times (x + 1) - 1.
+            return self.mul(self.scale(self._from_exponents(outside), coefficient), self.power(multiplied, e))
         if rest != ONE:
             lone = rest.single
             if lone is not None and lone[1] == 1 and len(lone[0]) == 1:
@@ -567,9 +686,46 @@ class Normalizer:
                 return self.guarded(c, self.term(a), self.term(b))
 
     def guarded(self, c: t.Condition, a: Poly, b: Poly) -> Poly:
+        """`if c then a else b`; conjunctions are nested, a comparison stands the one way round that reads less."""
         if a == b:
             return a
+        match c:
+            case t.Not(p):
+                return self.guarded(p, b, a)
+            case t.And((first, *rest)):
+                return self.guarded(first, self.guarded(t.conj(rest), a, b) if rest else a, b)
+            case t.And():
+                return a
+            case t.Or(parts):
+                return self.guarded(t.conj([t.negate(p) for p in parts]), b, a)
+            case t.RealCompare("<=", x, y):
+                return self.guarded(t.RealCompare("<", y, x), b, a)
+            case t.RealCompare(relation, x, y):
+                gap = self.add(self.term(y), self.scale(self.term(x), Fraction(-1)))
+                if gap.constant is not None:
+                    return a if (gap.constant > 0 if relation == "<" else gap.constant == 0) else b
+            case t.IndexCompare("==", _, _):
+                pass
+            case t.IndexCompare(relation, x, y):
+                gap = y - x if relation == "<" else y - x + 1
+                c, opposite = (t.less(const(0), g) for g in (gap, 1 - gap))
+                if str(1 - gap) < str(gap):
+                    return self._guard(opposite, b, a)
+        return self._guard(c, a, b)
+
+    def _guard(self, c: t.Condition, a: Poly, b: Poly) -> Poly:
+        """A guarded term, as a product with an indicator where nothing is asked of the branch that is not taken."""
+        if c in (t.TRUE, t.FALSE):
+            return a if c == t.TRUE else b
+        if (a, b) == (ONE, ZERO) or not (b == ZERO or (total(a) and total(b))) or _infinite(a) or _infinite(b):
+            return self._guard_atom(c, a, b)
+        self.lemmas.add("indicator")
+        return self.add(b, self.mul(self._guard_atom(c, ONE, ZERO), self.add(a, self.scale(b, Fraction(-1)))))
+
+    def _guard_atom(self, c: t.Condition, a: Poly, b: Poly) -> Poly:
         atom = Guarded(condition_text(c, self), a, b)
+        if isinstance(c, t.RealCompare):
+            _guard_gaps[atom] = (c.relation, self.add(self.term(c.right), self.scale(self.term(c.left), Fraction(-1))))
         _guard_symbols[atom] = frozenset(t.free_symbols(t.Select(c, t.ZERO, t.ONE)))
         _guard_conditions[atom] = c
         _guard_heights[atom] = self._condition_height(c)
@@ -604,11 +760,8 @@ class Normalizer:
                 definition = FUNCTIONS[function].definition
                 if definition is not None:
                     return self.term_over(_definition(function), dict(zip("xyz", args, strict=False)))
-        if function == "log" and (single := args[0].single) is not None and len(single[0]) == 1 and single[1] == 1:
-            (a, e) = single[0][0]
-            if isinstance(a, Exp):
-                self.lemmas.add("exp")
-                return make_poly({a.mono: e})
+        if function == "log" and args[0].constant is None:
+            return self._log(args[0])
         self.lemmas.add("congruence")
         return self._atom(Opaque(function, tuple(args)))
 
@@ -622,15 +775,39 @@ class Normalizer:
             case _:
                 return self.term(x)
 
+    def _log(self, p: Poly) -> Poly:
+        """The logarithm of a product: what is known to be positive leaves it; the number stays with the rest."""
+        (mono, number_), rest = self._content(p, False)
+        out = ZERO
+        for a, e in mono:
+            if isinstance(a, Exp):
+                self.lemmas.add("exp")
+                out = self.add(out, make_poly({a.mono: e}))
+            else:
+                out = self.add(out, self.scale(self._atom(Opaque("log", (self._atom(a),))), e))
+        rest = self.scale(rest, number_)
+        if mono:
+            self.lemmas.add("log")
+        if rest != ONE:
+            self.lemmas.add("congruence")
+            out = self.add(out, self._atom(Opaque("log", (rest,))))
+        return out
+
     def exp(self, p: Poly) -> Poly:
         out: dict[Atom, Fraction] = {}
+        powers = ONE
         for m, c in p.terms:
             if m == ((Infinity(False), Fraction(1)),) and c == 1:
                 return ZERO
-            out[Exp(m)] = c
+            (a, e) = m[0] if m else (None, None)
+            if len(m) == 1 and e == 1 and isinstance(a, Opaque) and a.function == "log":
+                self.lemmas.add("log")
+                powers = self.mul(powers, self.power(a.args[0], c))
+            else:
+                out[Exp(m)] = c
         if len(out) > 1:
             self.lemmas.add("exp")
-        return self._from_exponents(out)
+        return self.mul(powers, self._from_exponents(out))
 
     def extreme(self, kind: str, args: Iterable[Poly]) -> Poly:
         flat: list[Poly] = []
@@ -638,6 +815,10 @@ class Normalizer:
             lone = a.single
             inner = lone[0][0][0] if lone and lone[1] == 1 and len(lone[0]) == 1 and lone[0][0][1] == 1 else None
             flat.extend(inner.args if isinstance(inner, Extreme) and inner.kind == kind else [a])
+        if len(set(flat)) > 1 and not any(map(_infinite, flat)):
+            moved = self._extreme_moved(kind, list(dict.fromkeys(flat)))
+            if moved is not None:
+                return moved
         absorbing = self._atom(Infinity(kind == "max"))
         neutral = self._atom(Infinity(kind == "min"))
         if absorbing in flat:
@@ -651,6 +832,57 @@ class Normalizer:
         if len(kept) == 1:
             return kept[0]
         return self._atom(Extreme(kind, tuple(kept)))
+
+    def _extreme_moved(self, kind: str, args: list[Poly]) -> Poly | None:
+        """A common term or a common positive factor before a maximum; a maximum of exponentials."""
+        joined = self._joined_extremes(kind, args)
+        if joined is not None:
+            return self.extreme(kind, joined)
+        first = dict(args[0].terms)
+        common = {m: c for m, c in first.items() if m and all(dict(a.terms).get(m) == c for a in args)}
+        if common:
+            self.lemmas.add("max-shift")
+            shift = make_poly(common)
+            rest = [self.add(a, self.scale(shift, Fraction(-1))) for a in args]
+            return self.add(shift, self.extreme(kind, rest))
+        exponents = [x for x in map(_exponent, args) if x is not None]
+        if len(exponents) == len(args):
+            self.lemmas.add("max-exp")
+            return self.exp(self.extreme(kind, exponents))
+        contents = [self._content(a, False)[0] for a in args if a != ZERO]
+        numerator, denominator = 0, 1
+        for _, c in contents:
+            numerator = gcd(numerator, c.numerator)
+            denominator = denominator * c.denominator // gcd(denominator, c.denominator)
+        lowest = dict(contents[0][0])
+        for mono, _ in contents[1:]:
+            there = dict(mono)
+            lowest = {a: min(e, there[a]) for a, e in lowest.items() if a in there and e * there[a] > 0}
+        number_ = Fraction(numerator, denominator)
+        if number_ == 1 and not lowest:
+            return None
+        self.lemmas.add("max-scale")
+        factor = make_poly({_sorted_mono(lowest): number_})
+        inverse = make_poly({_sorted_mono({a: -e for a, e in lowest.items()}): 1 / number_})
+        return self.mul(factor, self.extreme(kind, [self.mul(a, inverse) for a in args]))
+
+    def _joined_extremes(self, kind: str, args: list[Poly]) -> list[Poly] | None:
+        """Two maxima over adjacent ranges as one."""
+        for i, a in enumerate(args):
+            for j, b in enumerate(args):
+                x, y = _lone(a), _lone(b)
+                if i == j or not (isinstance(x, OtherFold) and isinstance(y, OtherFold)):
+                    continue
+                if x.monoid != kind or y.monoid != kind or not (_at_least(x.extent, 1) and _at_least(y.extent, 1)):
+                    continue
+                z = fresh_var("z")
+                body = self.substitute(x.body, {x.var: of_var(z)})
+                if body != self.substitute(y.body, {y.var: of_var(z) - x.extent}):
+                    continue
+                self.lemmas.add("split")
+                rest = [p for n, p in enumerate(args) if n not in (i, j)]
+                return [*rest, self.fold(kind, z, x.extent + y.extent, body)]
+        return None
 
     # -- folds ---------------------------------------------------------------------------------------------------
 
@@ -678,7 +910,33 @@ class Normalizer:
                 self.lemmas.add("max-scale")
                 factor, rest = content
                 return self.mul(factor, self.fold(monoid, v, extent, rest))
+            if body.terms and not _infinite(body) and _leading(body)[1] < 0:
+                self.lemmas.add("max-negate")
+                other = "min" if monoid == "max" else "max"
+                return self.scale(self.fold(other, v, extent, self.scale(body, Fraction(-1))), Fraction(-1))
+            exponent = _exponent(body)
+            if exponent is not None:
+                self.lemmas.add("max-exp")
+                return self.exp(self.fold(monoid, v, extent, exponent))
+            inner = _lone(body)
+            if isinstance(inner, Extreme) and inner.kind == monoid and not any(map(_infinite, inner.args)):
+                self.lemmas.add("max-join")
+                return self.extreme(monoid, [self.fold(monoid, v, extent, a) for a in inner.args])
+            if isinstance(inner, OtherFold) and inner.monoid == monoid and v not in inner.extent.symbols():
+                return self._exchanged(v, extent, inner)
         return self._atom(self._named_fold(monoid, v, extent, body))
+
+    def _exchanged(self, v: Var, extent: Index, inner: OtherFold) -> Poly:
+        """A maximum of maxima over independent ranges, in the order that reads less."""
+        w = fresh_var("s")
+        body = self.substitute(inner.body, {inner.var: of_var(w)})
+        one = self._named_fold(inner.monoid, v, extent, self._atom(inner))
+        row = self._atom(self._named_fold(inner.monoid, v, extent, body))
+        other = self._named_fold(inner.monoid, w, inner.extent, row)
+        if v in poly_symbols(body) and atom_text(other) < atom_text(one):
+            self.lemmas.add("max-exchange")
+            return self._atom(other)
+        return self._atom(one)
 
     def _positive_content(self, v: Var, body: Poly) -> tuple[Poly, Poly] | None:
         (mono, number_), _ = self._content(body, False)
@@ -819,7 +1077,9 @@ class Normalizer:
                 out = self.mul(out, self._from_exponents(dict(factors)))
                 continue
             product = tuple(sorted(factors, key=lambda x: (atom_text(x[0]), x[1])))
-            out = self.mul(out, self._atom(self._named_sum([(v, extents[v]) for v, _ in binders if v in variables], product)))
+            out = self.mul(
+                out, self._atom(self._named_sum([(v, extents[v]) for v, _ in binders if v in variables], product))
+            )
         for v, n in binders:
             if v not in used and not _at_least(n, 0):
                 out = self.mul(out, self._atom(self._named_sum([(v, n)], ())))
@@ -833,7 +1093,11 @@ class Normalizer:
         height = _mono_height(mono)
         names = [_bound_var(height + n) for n in range(len(binders))]
         best: Sum | None = None
-        orders = permutations(binders) if len(binders) <= 4 else [tuple(sorted(binders, key=lambda b: self._profile(b, mono)))]
+        orders = (
+            permutations(binders)
+            if len(binders) <= 4
+            else [tuple(sorted(binders, key=lambda b: self._profile(b, mono)))]
+        )
         for order in orders:
             rename: dict[Size | Var, Index] = {v: of_var(w) for (v, _), w in zip(order, names, strict=True)}
             candidate = Sum(
@@ -848,7 +1112,9 @@ class Normalizer:
     def _profile(self, binder: tuple[Var, Index], mono: Mono) -> str:
         v, n = binder
         anonymous: dict[Size | Var, Index] = {v: of_var(Var("#x"))}
-        return f"{n} {sorted(atom_text(a) for a, _ in self._substitute_mono(mono, anonymous) if v in mono_symbols(mono))}"
+        return (
+            f"{n} {sorted(atom_text(a) for a, _ in self._substitute_mono(mono, anonymous) if v in mono_symbols(mono))}"
+        )
 
     # -- substitution --------------------------------------------------------------------------------------------
 
@@ -911,6 +1177,51 @@ class Normalizer:
                 return self._atom(a)
 
 
+def _sorted_mono(exponents: Mapping[Atom, Fraction]) -> Mono:
+    return tuple(sorted(exponents.items(), key=lambda x: (atom_text(x[0]), x[1])))
+
+
+def _lone(p: Poly) -> Atom | None:
+    """The atom, when the form is exactly one."""
+    lone = p.single
+    return lone[0][0][0] if lone and lone[1] == 1 and len(lone[0]) == 1 and lone[0][0][1] == 1 else None
+
+
+def _exponent(p: Poly) -> Poly | None:
+    """x in `exp(x)`, when the form is an exponential."""
+    lone = p.single
+    if lone is None or lone[1] != 1 or not lone[0]:
+        return None
+    out: dict[Mono, Fraction] = {}
+    for a, e in lone[0]:
+        if not isinstance(a, Exp):
+            return None
+        out[a.mono] = e
+    return make_poly(out)
+
+
+@cache
+def _skeleton(a: Atom) -> str:
+    """What substitutions of indices leave as it is, roughly: two sums that differ in it are no parts of one."""
+    match a:
+        case Element(name, indices):
+            return f"{name}{len(indices)}"
+        case Exp(m):
+            return f"exp({_mono_skeleton(m)})"
+        case Sum(binders, m):
+            return f"sum{len(binders)}({_mono_skeleton(m)})"
+        case OtherFold(monoid, _, _, _):
+            return monoid
+        case Opaque(f, args):
+            return f"{f}{len(args)}"
+        case _:
+            return type(a).__name__
+
+
+def _mono_skeleton(m: Mono) -> str:
+    return " ".join(sorted(f"{_skeleton(a)}^{e}" for a, e in m))
+
+
 def _as_var(i: Index) -> Var:
     atom = i.atom
     assert isinstance(atom, Var)
@@ -953,7 +1264,7 @@ def _length_candidates(outer: Index, inner: Index, v: Var, s: Index) -> list[Ind
     return out
 
 
-@lru_cache(maxsize=None)
+@cache
 def _definition(function: str) -> t.Term:
     from axon_mlir.semantics.meaning import parse_scalar
 

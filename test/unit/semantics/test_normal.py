@@ -464,6 +464,11 @@ EQUAL: dict[str, tuple[t.Term, t.Term]] = {
     ),
     "root of a number": (apply("sqrt", mul(number(4), X)), mul(number(2), apply("sqrt", X))),
     "fraction": (apply("div", X, add(X, Y)), apply("sub", number(1), apply("div", Y, add(X, Y)))),
+    "fraction of a fraction": (apply("div", X, apply("div", X, add(X, t.IndexValue(K)))), add(X, t.IndexValue(K))),
+    "one minus a fraction": (
+        apply("reciprocal", apply("sub", number(1), apply("reciprocal", add(X, number(1))))),
+        apply("div", add(X, number(1)), X),
+    ),
     "variance": (
         total(N, lambda k: apply("square", apply("sub", read("a", k), X))),
         add(
