@@ -110,6 +110,30 @@ def _einsum(spec: str, arrays: Sequence[np.ndarray]) -> np.ndarray:
     return np.asarray(np.einsum(spec, *arrays))
 
 
+def _by_definition(domain: Domain, function: str, args: Sequence[np.ndarray]) -> np.ndarray:
+    """What a function is in terms of others (silu: of exp), so that two spellings of it agree in an exact domain."""
+    from axon_mlir.semantics import terms as t
+    from axon_mlir.semantics.normal import definition_of
+
+    names = "xyz"[: len(args)]
+    values = dict(zip(names, args, strict=True))
+
+    def value(term: t.Term) -> np.ndarray:
+        match term:
+            case t.Read(name, ()):
+                return values[name]
+            case t.Const(number):
+                return domain.constant(number)
+            case t.Apply(inner, inner_args):
+                return domain.apply(inner, [value(a) for a in inner_args])
+            case _:
+                raise AxonError(f"the definition of {function} is more than scalar arithmetic")
+
+    definition = definition_of(function, tuple(t.Read(name, ()) for name in names))
+    assert definition is not None
+    return value(definition)
+
+
 def _hash_seed(function: str) -> int:
     """FNV-1a of the name: stable over runs."""
     h = 0xCBF29CE484222325
@@ -192,6 +216,8 @@ class Field(Domain):
                 return self._power(args[0], args[1])
             case "max" | "min" | "abs" | "relu" | "sign":
                 raise NotInDomain(f"{function} needs an order, which a finite field has not")
+            case _ if FUNCTIONS[function].definition is not None:
+                return _by_definition(self, function, args)
             case _:
                 return self.hashed(function, args)
 
@@ -268,6 +294,8 @@ class Rationals(Domain):
         return np.frompyfunc(lambda v: Fraction(int(v)), 1, 1)(np.asarray(values, dtype=object))
 
     def apply(self, function: str, args: Sequence[np.ndarray]) -> np.ndarray:
+        if function not in _RATIONAL and FUNCTIONS[function].definition is not None:
+            return _by_definition(self, function, args)
         return np.asarray(_RATIONAL.get(function, _hashed(function))(*args), dtype=object)
 
     def fold(self, monoid: str, array: np.ndarray) -> np.ndarray:
@@ -307,7 +335,7 @@ def _hashed(function: str) -> Any:
         h = _hash_seed(function)
         for a in args:
             f = Fraction(a)
-            for part in (f.numerator & 0xFFFFFFFFFFFF, f.denominator & 0xFFFFFFFFFFFF):
+            for part in (int(f.numerator) & 0xFFFFFFFFFFFF, int(f.denominator) & 0xFFFFFFFFFFFF):
                 with np.errstate(over="ignore"):
                     h = int(_mix(np.asarray((h + part + 0x9E3779B97F4A7C15) & 0xFFFFFFFFFFFFFFFF, dtype=np.uint64)))
         return Fraction(h % 1009 + 1, 16)

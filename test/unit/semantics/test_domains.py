@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The exact domains: spellings of one function agree in them."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from axon_mlir.semantics.domains import Domain, Field, Rationals
+
+
+@pytest.mark.parametrize("domain", [Field(), Rationals()], ids=lambda d: d.name)
+def test_functions_are_what_their_definitions_say(domain: Domain) -> None:
+    x = domain.integers(np.array([3, 5, 7]))
+    one, two = domain.constant(Fraction(1)), domain.constant(Fraction(2))
+
+    def sigmoid(v: np.ndarray) -> np.ndarray:
+        return domain.apply("reciprocal", [domain.apply("add", [one, domain.apply("exp", [domain.apply("neg", [v])])])])
+
+    assert (domain.apply("sigmoid", [x]) == sigmoid(x)).all()
+    assert (domain.apply("silu", [x]) == domain.apply("mul", [x, sigmoid(x)])).all()
+    doubled = domain.apply("mul", [two, sigmoid(domain.apply("mul", [two, x]))])
+    assert (domain.apply("tanh", [x]) == domain.apply("sub", [doubled, one])).all()
+    assert (domain.apply("erf", [x]) != domain.apply("exp", [x])).all()
+
+
+def test_hashes_take_numpy_integers() -> None:
+    value = np.empty(1, object)
+    value[0] = Fraction(int(np.int64(7)))
+    of_numpy = np.empty(1, object)
+    of_numpy[0] = Fraction(np.int64(7), 1)
+    domain = Rationals()
+    assert (domain.apply("exp", [value]) == domain.apply("exp", [of_numpy])).all()
