@@ -15,7 +15,7 @@ from axon_mlir.errors import AxonError, ExitCode
 from axon_mlir.host.parsing import parse_module
 from axon_mlir.host.registry import make_context
 from axon_mlir.host.verification import verify_module
-from axon_mlir.smt.recheck import recheck
+from axon_mlir.checker.recheck import recheck
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -44,6 +44,8 @@ def run(args: Namespace) -> int:
             print(f"failed: {line}", file=stream)
         word = "holds" if result.ok else "does not hold"
         print(f"the certificate {word}: {result.obligations} obligations, {args.solver}", file=stream)
+        if result.open_premises:
+            print(f"hypotheses not decided by the solver: {result.open_premises}", file=stream)
         for line in result.narrowed:
             print(f"only for {line}", file=stream)
     return ExitCode.OK if result.ok else ExitCode.FAILED

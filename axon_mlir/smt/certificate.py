@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Certificates: a folder with both programs and every question that a proof asked, as text.
 
-`manifest.json` holds the verdict, how sizes correspond, the lemmas and their instances, and the list of obligations;
-each obligation is a file in SMT-LIB 2 that a solver answers with `unsat`.
+`manifest.json` holds the verdict, how sizes correspond, the rounding ledgers, the lemmas and their instances, and the
+list of obligations; each obligation is a file in SMT-LIB 2 that a solver answers with `unsat`, named by its content.
+`axon_mlir.checker` reads it; the two share no code.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Sequence
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -19,12 +21,14 @@ from xdsl.dialects.func import FuncOp
 from xdsl.printer import Printer
 
 from axon_mlir.errors import AxonError
+from axon_mlir.semantics.conversions import is_lowered
+from axon_mlir.semantics.roundings import BITS, ledger
 from axon_mlir.smt.encode import Query
 from axon_mlir.smt.equivalence import Proof
 from axon_mlir.smt.lemmas import lemma
 from axon_mlir.smt.verdict import Verdict
 
-FORMAT = 1
+FORMAT = 2
 MANIFEST = "manifest.json"
 BEFORE, AFTER = "a.mlir", "b.mlir"
 ALWAYS = ("congruence",)
@@ -33,7 +37,54 @@ _BY_KIND = {"disjoint": "cover", "is defined": "nonnegative"}
 """Obligations that rest on a lemma: part of their kind -> the lemma."""
 
 
-def lemma_names(used: tuple[str, ...], kinds: list[str]) -> list[str]:
+def write_certificate(
+    folder: Path, before: FuncOp, after: FuncOp, verdict: Verdict, proof: Proof, *, ledgers: bool | None = None
+) -> None:
+    """Write the certificate of a proof. An older certificate at that place is replaced, anything else is not.
+
+    `ledgers`: whether roundings were compared (by default where one of the functions is lowered).
+    """
+    if verdict.verdict != "proved":
+        raise ValueError("only a proof has a certificate")
+    _prepare(folder)
+    queries = [q for q, _ in proof.queries]
+    names = lemma_names(verdict.lemmas, [q.kind for q in queries])
+    for name in names:
+        queries += lemma(name).obligations
+    programs = {BEFORE: function_text(before), AFTER: function_text(after)}
+    files = {file_name(q): q for q in queries}
+    if ledgers is None:
+        ledgers = is_lowered(before) or is_lowered(after)
+    manifest: dict[str, Any] = {
+        "format": FORMAT,
+        "verdict": "proved",
+        "programs": {name: _digest(text) for name, text in programs.items()},
+        "sizes": {
+            "before": {str(k): str(v) for k, v in proof.before_sizes.items()},
+            "after": {str(k): str(v) for k, v in proof.after_sizes.items()},
+        },
+        "narrowed": [f"{k} = {v}" for k, v in sorted((str(k), str(v)) for k, v in proof.before_sizes.items())],
+        "ledger": {"before": _entries(before), "after": _entries(after)} if ledgers else None,
+        "lemmas": names,
+        "tiles": sorted(verdict.tiles),
+        "obligations": [
+            {"file": name, "kind": q.kind, "hypotheses": list(q.hypotheses), "goal": q.goal}
+            for name, q in sorted(files.items())
+        ],
+    }
+    sealed = {**manifest, "digest": _digest(json.dumps(manifest, sort_keys=True))}
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, text in programs.items():
+            (folder / name).write_text(text, encoding="utf-8")
+        for name, query in files.items():
+            (folder / name).write_text(file_text(query), encoding="utf-8")
+        (folder / MANIFEST).write_text(json.dumps(sealed, indent=1) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise AxonError(f"cannot write: {error.strerror or error}", where=str(folder)) from error
+
+
+def lemma_names(used: Sequence[str], kinds: Sequence[str]) -> list[str]:
     """The lemmas of a proof: those of the normal form, and those that kinds of obligations rest on."""
     names = {*used, *ALWAYS}
     for part, name in _BY_KIND.items():
@@ -48,64 +99,34 @@ def file_text(query: Query) -> str:
     return "\n".join(line.replace("\n", " ") for line in lines) + "\n" + query.text
 
 
-def entries(queries: list[Query]) -> dict[str, dict[str, Any]]:
-    """File name -> entry of the manifest without the file name, for the distinct queries in order."""
-    out: dict[str, dict[str, Any]] = {}
-    seen: set[str] = set()
-    for query in queries:
-        text = file_text(query)
-        if text in seen:
-            continue
-        seen.add(text)
-        slug = "".join(c if c.isalnum() else "-" for c in query.kind)[:48].strip("-")
-        out[f"{len(out):04d}-{slug}.smt2"] = {
-            "kind": query.kind,
-            "hypotheses": list(query.hypotheses),
-            "goal": query.goal,
-            "text": text,
+def file_name(query: Query) -> str:
+    """The name of an obligation's file: its kind and what it says."""
+    slug = "".join(c if c.isalnum() else "-" for c in query.kind)[:48].strip("-")
+    return f"{slug}.{_digest(file_text(query))[:16]}.smt2"
+
+
+def function_text(function: FuncOp) -> str:
+    """A function as a module of its own, with the attributes of the module it stands in."""
+    outer = function.parent_op()
+    attributes = dict(outer.attributes) if isinstance(outer, ModuleOp) else {}
+    stream = StringIO()
+    Printer(stream=stream).print_op(ModuleOp([function.clone()], attributes))
+    return stream.getvalue() + "\n"
+
+
+def _entries(function: FuncOp) -> list[dict[str, Any]]:
+    """The rounding ledger of a function, result by result."""
+    return [
+        {
+            "roundings": dict(sorted(e.roundings.items())),
+            "accumulator_bits": e.accumulator if e.accumulator <= max(BITS.values()) else None,
         }
-    return out
+        for e in ledger(function)
+    ]
 
 
-def manifest_of(
-    sizes: Mapping[str, Any], lemmas: list[str], tiles: list[str], files: Mapping[str, Mapping[str, Any]]
-) -> dict[str, Any]:
-    """The manifest as JSON values."""
-    obligations = [{"file": name, **{k: v for k, v in entry.items() if k != "text"}} for name, entry in files.items()]
-    return {
-        "format": FORMAT,
-        "verdict": "proved",
-        "sizes": dict(sizes),
-        "lemmas": lemmas,
-        "tiles": tiles,
-        "obligations": obligations,
-    }
-
-
-def write_certificate(folder: Path, before: FuncOp, after: FuncOp, verdict: Verdict, proof: Proof) -> None:
-    """Write the certificate of a proof. An older certificate at that place is replaced, anything else is not."""
-    if verdict.verdict != "proved":
-        raise ValueError("only a proof has a certificate")
-    _prepare(folder)
-    queries = [q for q, _ in proof.queries]
-    names = lemma_names(verdict.lemmas, [q.kind for q in queries])
-    for name in names:
-        queries += lemma(name).obligations
-    files = entries(queries)
-    sizes = {
-        "before": {str(k): str(v) for k, v in proof.before_sizes.items()},
-        "after": {str(k): str(v) for k, v in proof.after_sizes.items()},
-    }
-    manifest = manifest_of(sizes, names, list(verdict.tiles), files)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / BEFORE).write_text(_function_text(before), encoding="utf-8")
-        (folder / AFTER).write_text(_function_text(after), encoding="utf-8")
-        for name, entry in files.items():
-            (folder / name).write_text(entry["text"], encoding="utf-8")
-        (folder / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
-    except OSError as error:
-        raise AxonError(f"cannot write: {error.strerror or error}", where=str(folder)) from error
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _prepare(folder: Path) -> None:
@@ -116,9 +137,3 @@ def _prepare(folder: Path) -> None:
     if not (folder / MANIFEST).is_file():
         raise AxonError("exists and is no certificate", where=str(folder), accepted="a new or an empty folder")
     shutil.rmtree(folder)
-
-
-def _function_text(function: FuncOp) -> str:
-    stream = StringIO()
-    Printer(stream=stream).print_op(ModuleOp([function.clone()]))
-    return stream.getvalue() + "\n"

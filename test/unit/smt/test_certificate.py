@@ -18,7 +18,7 @@ from axon_mlir.errors import AxonError
 from axon_mlir.frontend.numpy_trace import trace
 from axon_mlir.smt.certificate import MANIFEST, write_certificate
 from axon_mlir.smt.equivalence import Proof, prove_functions
-from axon_mlir.smt.recheck import Solver, recheck
+from axon_mlir.checker.recheck import Solver, recheck
 
 INPUTS = Path(__file__).parent / "Inputs"
 SOLVERS: list[Solver] = ["z3", "cvc5"] if importlib.util.find_spec("cvc5") else ["z3"]
@@ -158,8 +158,8 @@ def test_edited_certificate_does_not_hold(
 
 def test_another_format_is_refused(tmp_path: Path) -> None:
     folder = _residual(tmp_path / "c")
-    _edit(folder / MANIFEST, '"format": 1', '"format": 0')
-    with pytest.raises(AxonError, match="format 0"):
+    _edit(folder / MANIFEST, '"format": 2', '"format": 1')
+    with pytest.raises(AxonError, match="format 1"):
         recheck(folder, load)
 
 

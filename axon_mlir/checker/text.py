@@ -4,20 +4,34 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 from axon_mlir.semantics import normal as nf
 from axon_mlir.semantics import terms as t
-from axon_mlir.semantics.index import Div, Index, Min, Size, Var, const, of_var
-from axon_mlir.smt.encode import Query
+from axon_mlir.semantics.index import Div, Index, Min, Size, Var, of_var
 
 
 class Rejected(Exception):
-    """The certificate does not say what it should."""
+    """The certificate does not say what it should; the first word is the reason's name."""
 
 
-# -- integers ---------------------------------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class Question:
+    """`text` must have no model; `exact` is the same with products defined; `premises` is without the goal."""
+
+    kind: str
+    hypotheses: tuple[str, ...]
+    goal: str
+    text: str
+    exact: str
+    premises: str
+
+
+def script(lines: Sequence[str], goal: str | None = None) -> str:
+    """A whole script: with the negation of a goal, or without one."""
+    return "\n".join([*lines, *([] if goal is None else [f"(assert (not {goal}))"]), "(check-sat)", ""])
 
 
 def _symbol(name: str) -> str:
@@ -25,25 +39,29 @@ def _symbol(name: str) -> str:
     return name if plain else "|" + name.replace("|", "/").replace("\\", "/") + "|"
 
 
-def _comparisons(c: t.Condition) -> Iterable[t.IndexCompare]:
-    if isinstance(c, t.IndexCompare):
-        yield c
-    elif isinstance(c, t.And | t.Or):
+def _join(pieces: Sequence[str], operator: str, empty: str) -> str:
+    return empty if not pieces else pieces[0] if len(pieces) == 1 else f"({operator} {' '.join(pieces)})"
+
+
+# -- integers ---------------------------------------------------------------------------------------------------------
+
+
+def _comparisons(c: t.Condition) -> Iterable[t.Condition]:
+    if isinstance(c, t.And | t.Or):
         for p in c.parts:
             yield from _comparisons(p)
     elif isinstance(c, t.Not):
         yield from _comparisons(c.part)
+    else:
+        yield c
 
 
 def about_integers(c: t.Condition) -> bool:
-    if isinstance(c, t.And | t.Or):
-        return all(map(about_integers, c.parts))
-    return about_integers(c.part) if isinstance(c, t.Not) else isinstance(c, t.IndexCompare)
+    """Whether a condition compares only indices."""
+    return all(isinstance(k, t.IndexCompare) for k in _comparisons(c))
 
 
 class _Integers:
-    """One integer question as text."""
-
     def __init__(self) -> None:
         self.lines: list[str] = []
         self.known: list[Index] = []
@@ -51,52 +69,45 @@ class _Integers:
         self.names: dict[Any, str] = {}
         self.products: dict[Any, str] = {}
         self.equations: list[str] = []
-        self.counts = [0, 0]
+        self.counts = {"quotient": 0, "minimum": 0}
 
-    def fresh(self, key: Any, name: str) -> str:
+    def declare(self, key: Any, name: str) -> str:
         self.names[key] = name
         self.lines.append(f"(declare-const {name} Int)")
         return name
 
-    def state(self, e: Index) -> None:
-        self.known.append(e)
-        self.stated.append(f"(>= {self.index(e)} 0)")
+    def number(self, key: Any, kind: str) -> str:
+        self.counts[kind] += 1
+        return self.declare(key, f"{kind}!{self.counts[kind] - 1}")
+
+    def state(self, *terms: Index) -> None:
+        for e in terms:
+            self.known.append(e)
+            self.stated.append(f"(>= {self.index(e)} 0)")
 
     def atom(self, a: Any) -> str:
         if a in self.names:
             return self.names[a]
         me = Index({(a,): 1})
-        if isinstance(a, Size):
-            name = self.fresh(a, _symbol(a.name))
-            self.state(me - 1)
-            return name
-        if isinstance(a, Var):
-            return self.fresh(a, _symbol(str(a)))
-        if isinstance(a, Div):
+        if isinstance(a, Size | Var):
+            name = self.declare(a, _symbol(str(a)))
+            self.state(*([me - 1] if isinstance(a, Size) else []))
+        elif isinstance(a, Div):
             n, d = a.numerator, a.denominator
-            self.index(n)
-            self.index(d)
-            name = f"quotient!{self.counts[0]}"
-            self.counts[0] += 1
-            self.fresh(a, name)
+            inner = [self.index(n), self.index(d)]
+            name = self.number(a, "quotient")
             bounds = (n - d * me, d * me + d - 1 - n)
-            signs = [c > 0 or not m for m, c in d.terms] + [isinstance(x, Size) for m, _ in d.terms for x in m]
-            if all(signs) and sum(c for _, c in d.terms) >= 1:
-                for e in bounds:
-                    self.state(e)
+            sizes = all(isinstance(x, Size) for m, _ in d.terms for x in m)
+            if sizes and all(c > 0 or not m for m, c in d.terms) and sum(c for _, c in d.terms) >= 1:
+                self.state(*bounds)
             else:
-                self.stated += [f"(=> (>= {self.index(d)} 1) (>= {self.index(e)} 0))" for e in bounds]
-            return name
-        assert isinstance(a, Min)
-        for x in a.args:
-            self.index(x)
-        name = f"minimum!{self.counts[1]}"
-        self.counts[1] += 1
-        self.fresh(a, name)
-        for e in (-me, *(x - me for x in a.args)):
-            self.state(e)
-        cases = " ".join(f"(= {name} {self.index(x)})" for x in (const(0), *a.args))
-        self.stated.append(f"(or {cases})")
+                self.stated += [f"(=> (>= {inner[1]} 1) (>= {self.index(e)} 0))" for e in bounds]
+        else:
+            assert isinstance(a, Min)
+            inner = [self.index(x) for x in a.args]
+            name = self.number(a, "minimum")
+            self.state(-me, *(x - me for x in a.args))
+            self.stated.append(f"(or {' '.join(f'(= {name} {x})' for x in ('0', *inner))})")
         return name
 
     def index(self, i: Index) -> str:
@@ -104,67 +115,56 @@ class _Integers:
         for m, c in i.terms:
             factors = " ".join([self.atom(a) for a in m])
             if len(m) > 1 and m not in self.products:
-                self.products[m] = name = f"product!{len(self.products)}"
+                name = self.products[m] = f"product!{len(self.products)}"
                 self.lines.append(f"(declare-const {name} Int)")
                 self.equations.append(f"(= {name} (* {factors}))")
-            body = self.products[m] if len(m) > 1 else self.atom(m[0]) if m else ""
+            body = self.products[m] if len(m) > 1 else factors
             scale = str(c) if c >= 0 else f"(- {-c})"
             out.append(f"(* {scale} {body})" if body and c != 1 else body or scale)
-        return "0" if not out else out[0] if len(out) == 1 else f"(+ {' '.join(out)})"
+        return _join(out, "+", "0")
 
     def condition(self, c: t.Condition) -> str:
-        if isinstance(c, t.IndexCompare):
-            return f"({'=' if c.relation == '==' else c.relation} {self.index(c.left)} {self.index(c.right)})"
         if isinstance(c, t.Not):
             return f"(not {self.condition(c.part)})"
-        assert isinstance(c, t.And | t.Or)
-        word, empty = ("and", "true") if isinstance(c, t.And) else ("or", "false")
-        return f"({word} {' '.join(map(self.condition, c.parts))})" if c.parts else empty
+        if isinstance(c, t.And | t.Or):
+            word, empty = ("and", "true") if isinstance(c, t.And) else ("or", "false")
+            return f"({word} {' '.join(map(self.condition, c.parts))})" if c.parts else empty
+        assert isinstance(c, t.IndexCompare)
+        return f"({'=' if c.relation == '==' else c.relation} {self.index(c.left)} {self.index(c.right)})"
 
     def scaled(self, of: Sequence[Index]) -> list[tuple[Index, Index]]:
+        """(term, the term times a size), where the product needs no new name."""
         sizes = sorted({a for m in self.products for a in m if isinstance(a, Size)}, key=str)
         out: dict[Index, Index] = {}
-        for e in of:
-            for s in sizes:
-                p = e * Index({(s,): 1})
-                high = [m for m, _ in p.terms if len(m) > 1]
-                if high and all(m in self.products for m in high):
-                    out.setdefault(p, e)
+        for e, p in ((e, e * Index({(s,): 1})) for e in of for s in sizes):
+            high = [m for m, _ in p.terms if len(m) > 1]
+            if high and all(m in self.products for m in high):
+                out.setdefault(p, e)
         return [(e, p) for p, e in out.items()]
 
 
 def _gaps(c: t.Condition, holds: bool) -> list[Index]:
     """Terms that are >= 0 when a condition holds; when it fails, one of the terms is."""
-    if isinstance(c, t.Not):
-        return [] if not holds and _is_equality(c.part) else _gaps(c.part, not holds) if _simple(c.part) else []
+    if isinstance(c, t.Not) and isinstance(c.part, t.IndexCompare):
+        return [] if c.part.relation == "==" else _gaps(c.part, not holds)
     if isinstance(c, t.And) and holds:
         return [e for p in c.parts for e in _gaps(p, True)]
     if not isinstance(c, t.IndexCompare):
         return []
-    gap = c.right - c.left
+    gap, strict = c.right - c.left, int(c.relation == "<")
     if c.relation == "==":
         return [gap, -gap] if holds else [-gap - 1, gap - 1]
-    strict = c.relation == "<"
-    return [gap - 1 if strict else gap] if holds else [-gap if strict else -gap - 1]
+    return [gap - strict] if holds else [-gap - 1 + strict]
 
 
-def _is_equality(c: t.Condition) -> bool:
-    return isinstance(c, t.IndexCompare) and c.relation == "=="
-
-
-def _simple(c: t.Condition) -> bool:
-    return isinstance(c, t.IndexCompare) and c.relation != "=="
-
-
-def integers(kind: str, hypotheses: Sequence[t.Condition], goal: t.Condition) -> Query:
-    """The question whether an integer goal follows."""
+def integers(kind: str, hypotheses: Sequence[t.Condition], goal: t.Condition) -> Question:
+    """The question whether an integer goal follows; hypotheses about reals are left out."""
     kept = [*(h for h in hypotheses if about_integers(h)), goal]
     names: dict[Size | Var, Index] = {}
-    for c in kept:
-        for k in _comparisons(c):
-            for i in (k.left, k.right):
-                for v in sorted((s for s in i.symbols() if isinstance(s, Var)), key=lambda v: (v.uid, v.name)):
-                    names.setdefault(v, of_var(Var(f"{v.name}!{len(names)}")))
+    for k in (k for c in kept for k in _comparisons(c) if isinstance(k, t.IndexCompare)):
+        for i in (k.left, k.right):
+            for v in sorted((s for s in i.symbols() if isinstance(s, Var)), key=lambda v: (v.uid, v.name)):
+                names.setdefault(v, of_var(Var(f"{v.name}!{len(names)}")))
     *assumed, wanted = [t.substitute_condition(c, names) for c in kept]
     w = _Integers()
     premises = [w.condition(h) for h in assumed]
@@ -175,10 +175,9 @@ def integers(kind: str, hypotheses: Sequence[t.Condition], goal: t.Condition) ->
     premises += [f"(>= {w.index(p)} 0)" for _, p in direct]
     premises += [f"(=> (>= {w.index(e)} 0) (>= {w.index(p)} 0))" for e, p in guarded]
     base = [*w.lines, *(f"(assert {s})" for s in (*w.stated, *premises))]
-    exact = [f"(assert {e})" for e in w.equations]
-    final = [f"(assert (not {conclusion}))"]
-    texts = ["\n".join([*ls, "(check-sat)", ""]) for ls in (base + final, base + exact + final, base + exact)]
-    return Query(kind, tuple(map(t.text, assumed)), t.text(wanted), *texts)
+    full = base + [f"(assert {e})" for e in w.equations]
+    texts = (script(base, conclusion), script(full, conclusion), script(full))
+    return Question(kind, tuple(map(t.text, assumed)), t.text(wanted), *texts)
 
 
 # -- reals ------------------------------------------------------------------------------------------------------------
@@ -197,7 +196,7 @@ def _never_negative(m: nf.Mono) -> bool:
 
 
 class Reals:
-    """One question about reals as text."""
+    """One question about reals: every atom a name, with the ground facts about it."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
@@ -215,9 +214,8 @@ class Reals:
         out: list[str] = []
         for m, c in p.terms:
             factors = [x for a, e in m for x in self.power(self.atom(a), e)]
-            factors = factors if c == 1 and factors else [_rational(c), *factors]
-            out.append(factors[0] if len(factors) == 1 else f"(* {' '.join(factors)})")
-        return "0.0" if not out else out[0] if len(out) == 1 else f"(+ {' '.join(out)})"
+            out.append(_join(factors if c == 1 and factors else [_rational(c), *factors], "*", ""))
+        return _join(out, "+", "0.0")
 
     def power(self, base: str, e: Fraction) -> list[str]:
         small = abs(e.numerator) <= 6
@@ -246,7 +244,7 @@ class Reals:
             case nf.Prime(p):
                 return f"{p}.0"
             case nf.Infinity():
-                raise Rejected("an infinity is used as a number")
+                raise Rejected("infinity: it is used as a number")
             case nf.Base(p):
                 inner = self.poly(p)
                 name = self.name(f"base!{len(self.atoms)}")
@@ -289,15 +287,15 @@ class Reals:
             case _:
                 return None
 
-    def query(self, kind: str, assumed: Sequence[str], readable: Sequence[str], goal: str, says: str) -> Query:
+    def question(self, kind: str, assumed: dict[str, str], goal: str, says: str) -> Question:
+        """Whether a goal follows; `assumed`: hypothesis -> how it reads."""
         lines = [*self.lines, *(f"(assert {f})" for f in (*self.facts, *assumed))]
-        text = "\n".join([*lines, f"(assert (not {goal}))", "(check-sat)", ""])
-        return Query(kind, tuple(readable), says, text, text, "\n".join([*lines, "(check-sat)", ""]))
+        return Question(kind, tuple(assumed.values()), says, script(lines, goal), script(lines, goal), script(lines))
 
 
-def equality(kind: str, x: nf.Poly, y: nf.Poly) -> Query:
+def equality(kind: str, x: nf.Poly, y: nf.Poly) -> Question:
     """The question whether two normal forms are equal; facts about atoms are needed only where they differ."""
     w = Reals()
     goal = f"(= {w.poly(x)} {w.poly(y)})"
     w.facts = [] if x == y else w.facts
-    return w.query(kind, (), (), goal, f"{nf.poly_text(x)} = {nf.poly_text(y)}")
+    return w.question(kind, {}, goal, f"{nf.poly_text(x)} = {nf.poly_text(y)}")

@@ -1,0 +1,233 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The checker of certificates.
+
+From the two programs alone `argument` says again everything that has to hold; this compares it with the certificate,
+byte by byte, and asks a solver: `unsat` to each question, and not `unsat` to its hypotheses. Every failure begins with
+the name of its reason.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal, cast
+
+import z3  # pyright: ignore[reportMissingTypeStubs]
+from xdsl.dialects.func import FuncOp
+
+from axon_mlir.checker.argument import Argument, state
+from axon_mlir.checker.lemmas import LEMMAS, questions
+from axon_mlir.checker.text import Question, Rejected
+from axon_mlir.errors import AxonError
+from axon_mlir.semantics.conversions import is_lowered
+from axon_mlir.semantics.roundings import BITS, NARROW, Entry, ledger
+
+FORMAT = 2
+MANIFEST, BEFORE, AFTER = "manifest.json", "a.mlir", "b.mlir"
+PREMISES_SECONDS = 2.0
+"""How long a solver may look for values that fulfil hypotheses; only a contradiction counts."""
+Solver = Literal["z3", "cvc5"]
+Load = Callable[[str, str], FuncOp]
+"""Reads the one function of a text of IR; (text, name of the file)."""
+
+
+@dataclass(frozen=True)
+class Recheck:
+    """The outcome. `open_premises`: hypotheses of which the solver has shown neither a model nor a contradiction."""
+
+    ok: bool
+    obligations: int
+    failed: tuple[str, ...]
+    seconds: float = 0.0
+    narrowed: tuple[str, ...] = ()
+    open_premises: int = 0
+
+    def to_json(self) -> dict[str, Any]:
+        """The JSON form of `axon recheck --json`."""
+        found = {"ok": self.ok, "obligations": self.obligations, "failed": list(self.failed)}
+        return {**found, "narrowed": list(self.narrowed), "open_premises": self.open_premises}
+
+
+def recheck(folder: Path, load: Load, *, solver: Solver = "z3", seconds: float = 20.0) -> Recheck:
+    """Check a certificate."""
+    started = time.monotonic()
+    files = _read(folder)
+    manifest = _manifest(files, folder)
+    listed = len(manifest["obligations"])
+    failed: list[str] = []
+    open_premises, narrowed = 0, ()
+    try:
+        wanted, expected = _expected(files, manifest, load)
+        narrowed = tuple(expected["narrowed"])
+        failed += _differences(files, manifest, wanted, expected)
+        for name, question in wanted.items():
+            if _answer(question.text, solver, seconds) != "unsat":
+                failed.append(f"unproved: {name}: not by {solver}")
+            premises = _answer(question.premises, solver, PREMISES_SECONDS)
+            open_premises += premises not in ("sat", "unsat")
+            if premises == "unsat":
+                failed.append(f"contradiction: {name}: its hypotheses exclude each other")
+    except Rejected as error:
+        failed.append(str(error))
+    return Recheck(not failed, listed, tuple(failed), time.monotonic() - started, narrowed, open_premises)
+
+
+def _read(folder: Path) -> dict[str, str]:
+    try:
+        return {p.name: p.read_text(encoding="utf-8") for p in sorted(folder.iterdir())}
+    except (OSError, UnicodeDecodeError) as error:
+        raise AxonError(f"cannot read: {error}", where=str(folder), accepted="the folder of a certificate") from error
+
+
+def _manifest(files: Mapping[str, str], folder: Path) -> dict[str, Any]:
+    where = str(folder / MANIFEST)
+    try:
+        manifest: Any = json.loads(files[MANIFEST])
+        version, listed = manifest["format"], manifest["obligations"]
+        maps = [*manifest["sizes"]["before"].values(), *manifest["sizes"]["after"].values()]
+        sound = isinstance(listed, list) and all(isinstance(m, str) for m in maps) and {BEFORE, AFTER} <= set(files)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise AxonError("not the manifest of a certificate", where=where) from error
+    if version != FORMAT:
+        raise AxonError(f"a certificate of format {version}", where=where, accepted=f"format {FORMAT}")
+    if not sound:
+        raise AxonError("not the manifest of a certificate", where=where)
+    return manifest
+
+
+def _script(file: str) -> str:
+    """A file without its comments."""
+    return "\n".join(line for line in file.split("\n") if not line.startswith(";"))
+
+
+def _file(q: Question) -> str:
+    lines = [f"; {q.kind}", *(f"; given {h}" for h in q.hypotheses), f"; goal {q.goal}"]
+    return "\n".join(line.replace("\n", " ") for line in lines) + "\n" + q.text
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _name(q: Question) -> str:
+    slug = "".join(c if c.isalnum() else "-" for c in q.kind)[:48].strip("-")
+    return f"{slug}.{_digest(_file(q))[:16]}.smt2"
+
+
+def _expected(
+    files: Mapping[str, str], manifest: Mapping[str, Any], load: Load
+) -> tuple[dict[str, Question], dict[str, Any]]:
+    """What the certificate of the two programs holds: the questions by file, and the manifest."""
+    sizes: Mapping[str, Mapping[str, str]] = manifest["sizes"]
+    stored = frozenset(_script(text) for name, text in files.items() if name.endswith(".smt2"))
+    try:
+        before, after = (load(files[p], p) for p in (BEFORE, AFTER))
+        argument = state(before, after, sizes, stored)
+    except AxonError as error:
+        raise Rejected(f"programs: {error.message}") from error
+    except ValueError as error:
+        raise Rejected(f"sizes: {error}") from error
+    lemmas = _lemmas(argument)
+    every = [*argument.questions, *(q for name in lemmas for q in questions(name))]
+    wanted = dict(sorted({_name(q): q for q in every}.items()))
+    entries = [
+        {"file": name, "kind": q.kind, "hypotheses": list(q.hypotheses), "goal": q.goal} for name, q in wanted.items()
+    ]
+    expected = {
+        "format": FORMAT,
+        "verdict": "proved",
+        "programs": {p: _digest(files[p]) for p in (BEFORE, AFTER)},
+        "sizes": sizes,
+        "narrowed": [f"{k} = {v}" for k, v in sorted(sizes["before"].items())],
+        "ledger": _ledgers(before, after, manifest.get("ledger") is not None),
+        "lemmas": lemmas,
+        "tiles": sorted(f"n = {n}, s = {s}" for n, s in argument.tiles),
+        "obligations": entries,
+    }
+    return wanted, {**expected, "digest": _digest(json.dumps(expected, sort_keys=True))}
+
+
+def _lemmas(argument: Argument) -> list[str]:
+    names = {*argument.lemmas, "congruence"}
+    for part, name in (("disjoint", "cover"), ("is defined", "nonnegative")):
+        names |= {name for q in argument.questions if part in q.kind}
+    if unknown := names - set(LEMMAS):
+        raise Rejected(f"lemmas: the checker does not know {', '.join(sorted(unknown))}")
+    return sorted(names)
+
+
+def _ledgers(before: FuncOp, after: FuncOp, claimed: bool) -> dict[str, Any] | None:
+    """The rounding ledgers; Rejected where the second program rounds more, or sums in fewer bits."""
+    if not (claimed or is_lowered(before) or is_lowered(after)):
+        return None
+    both = list(zip(ledger(before), ledger(after), strict=True))
+    for n, (a, b) in enumerate(both):
+        if any(b.roundings.get(d, 0) > a.roundings.get(d, 0) for d in NARROW):
+            raise Rejected(f"ledger: result {n} is rounded more often after than before")
+        if b.accumulator < min(a.accumulator, BITS["f32"]):
+            raise Rejected(f"ledger: result {n} is summed in fewer bits after than before")
+
+    def told(e: Entry) -> dict[str, Any]:
+        bits = e.accumulator if e.accumulator <= max(BITS.values()) else None
+        return {"roundings": dict(sorted(e.roundings.items())), "accumulator_bits": bits}
+
+    return {"before": [told(a) for a, _ in both], "after": [told(b) for _, b in both]}
+
+
+def _differences(
+    files: Mapping[str, str], manifest: Mapping[str, Any], wanted: Mapping[str, Question], expected: Mapping[str, Any]
+) -> list[str]:
+    failed: list[str] = []
+    for name in sorted({*files, *wanted} - {MANIFEST, BEFORE, AFTER}):
+        if name not in files:
+            failed.append(f"missing: {name}: {wanted[name].kind}: {wanted[name].goal}")
+        elif name not in wanted:
+            failed.append(f"foreign: {name}: no obligation of these programs, or edited")
+        elif files[name] != _file(wanted[name]):
+            failed.append(f"edited: {name}: does not say what its name stands for")
+    for key in sorted({*manifest, *expected}):
+        if manifest.get(key) != expected.get(key) or (key in manifest) != (key in expected):
+            failed.append(f"{key}: the manifest does not say what follows from the programs")
+    return failed
+
+
+# -- solvers ----------------------------------------------------------------------------------------------------------
+
+
+@cache
+def _answer(text: str, solver: Solver, seconds: float) -> str:
+    """What a solver says to a script."""
+    if solver == "cvc5":
+        return _cvc5(text, seconds)
+    s: Any = z3.Solver(ctx=z3.Context())
+    s.set("timeout", int(seconds * 1000))
+    try:
+        s.from_string(text)
+    except z3.Z3Exception:
+        return "malformed"
+    return str(s.check())
+
+
+def _cvc5(text: str, seconds: float) -> str:
+    try:
+        import cvc5  # pyright: ignore[reportMissingTypeStubs]
+    except ModuleNotFoundError as error:
+        raise AxonError("cvc5 is not installed", accepted="pip install cvc5, or --solver z3") from error
+    module = cast(Any, cvc5)
+    s = module.Solver()
+    s.setOption("tlimit-per", str(int(seconds * 1000)))
+    s.setLogic("ALL")
+    parser = module.InputParser(s)
+    parser.setStringInput(module.InputLanguage.SMT_LIB_2_6, text, "obligation")
+    said = ""
+    try:
+        while not (command := parser.nextCommand()).isNull():
+            said = str(command.invoke(s, parser.getSymbolManager())).strip() or said
+    except Exception:  # cvc5 raises its own kinds for malformed input
+        return "malformed"
+    return said
