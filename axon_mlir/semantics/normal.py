@@ -304,9 +304,9 @@ def _total_atom(a: Atom) -> bool:
         case Opaque(f, args):
             return f != "power" and (f not in FUNCTIONS or FUNCTIONS[f].defined_when is None) and all(map(total, args))
         case Sum(binders, m):
-            return all(_at_least(n, 0) for _, n in binders) and _total_mono(m)
+            return all(at_least(n, 0) for _, n in binders) and _total_mono(m)
         case OtherFold(_, _, n, body):
-            return _at_least(n, 1) and total(body)
+            return at_least(n, 1) and total(body)
         case Guarded(_, x, y):
             gap = _guard_gaps.get(a)
             known = gap is not None or is_integer(_guard_conditions[a])
@@ -390,7 +390,7 @@ def _factorise(n: int) -> dict[int, int]:
     return out
 
 
-def _at_least(i: Index, bound: int) -> bool:
+def at_least(i: Index, bound: int) -> bool:
     """Whether an extent is at least the bound (0 or 1) by signs alone: sizes are >= 1, index variables >= 0."""
     lowest = 0
     for m, c in i.terms:
@@ -404,7 +404,7 @@ def _least(a: IndexAtom) -> int:
     match a:
         case Size():
             return 1
-        case Div(n, _) if _at_least(n, 0):
+        case Div(n, _) if at_least(n, 0):
             return 0
         case Var():
             return 0
@@ -873,7 +873,7 @@ class Normalizer:
                 x, y = _lone(a), _lone(b)
                 if i == j or not (isinstance(x, OtherFold) and isinstance(y, OtherFold)):
                     continue
-                if x.monoid != kind or y.monoid != kind or not (_at_least(x.extent, 1) and _at_least(y.extent, 1)):
+                if x.monoid != kind or y.monoid != kind or not (at_least(x.extent, 1) and at_least(y.extent, 1)):
                     continue
                 z = fresh_var("z")
                 body = self.substitute(x.body, {x.var: of_var(z)})
@@ -895,7 +895,7 @@ class Normalizer:
                 self.lemmas.add("add")
             return self.add(*(self.scale(self._sum_of(v, extent, m), c) for m, c in body.terms))
         if v not in poly_symbols(body) and monoid in ("max", "min"):
-            return body if _at_least(extent, 1) else self._atom(self._named_fold(monoid, v, extent, body))
+            return body if at_least(extent, 1) else self._atom(self._named_fold(monoid, v, extent, body))
         flat = self._flatten_other(monoid, v, extent, body)
         if flat is not None:
             return flat
@@ -978,7 +978,7 @@ class Normalizer:
         inside = [(a, e) for a, e in m if v in atom_symbols(a)]
         if outside and inside:
             self.lemmas.add("scale")
-        if not inside and _at_least(extent, 0):
+        if not inside and at_least(extent, 0):
             self.lemmas.add("const")
             return self.mul(self.index(extent), self._from_exponents(outside))
         binders: list[tuple[Var, Index]] = [(v, extent)]
@@ -1081,7 +1081,7 @@ class Normalizer:
                 out, self._atom(self._named_sum([(v, extents[v]) for v, _ in binders if v in variables], product))
             )
         for v, n in binders:
-            if v not in used and not _at_least(n, 0):
+            if v not in used and not at_least(n, 0):
                 out = self.mul(out, self._atom(self._named_sum([(v, n)], ())))
             elif v not in used:
                 self.lemmas.add("const")

@@ -15,7 +15,7 @@ from axon_mlir.semantics.conversions import is_conversion
 from axon_mlir.semantics.denotation import range_of
 from axon_mlir.semantics.functions import FUNCTIONS
 from axon_mlir.semantics.index import Index, Var, nonnegative
-from axon_mlir.semantics.normal import Normalizer
+from axon_mlir.semantics.normal import Normalizer, at_least
 from axon_mlir.semantics.walk import Context, subterms
 
 _PARAMETERS = "xyz"
@@ -132,11 +132,12 @@ def sign(x: t.Term, n: Normalizer) -> str | None:
             return "positive" if nonnegative(i - 1) else "nonnegative" if nonnegative(i) else None
         case t.Apply(f, args):
             return _sign_of_application(f, args, n)
-        case t.Fold(m, _, _, body):
+        case t.Fold(m, _, extent, body):
             inner = sign(body, n)
             if inner is None:
                 return None
-            return "nonnegative" if m == "sum" else inner
+            # A sum of positive terms is positive if there is one.
+            return "nonnegative" if m == "sum" and not at_least(extent, 1) else inner
         case t.Select(_, a, b):
             return _weaker(sign(a, n), sign(b, n))
         case t.Read():

@@ -57,6 +57,12 @@ class Definedness:
     normal: Normalizer
     implies: Callable[[Context, t.Condition], bool] = implied
     """Decides conditions about indices."""
+    pieces: Callable[[t.Term, Context], t.Term] | None = None
+    """A term without the guards that cut its ranges."""
+
+    def form(self, x: t.Term, context: Context) -> Poly:
+        """The normal form of a term, where it stands."""
+        return self.normal.term(x if self.pieces is None else self.pieces(x, context))
 
     def instances(self, wanted: Condition) -> Iterator[tuple[Condition, t.Term]]:
         """Conditions of the first program at the variables of the wanted one: (condition, its argument there)."""
@@ -73,11 +79,13 @@ class Definedness:
 
     def follows(self, wanted: Condition) -> tuple[bool, Query | None]:
         """Whether a condition of the second program holds; the query that shows it, when one was needed."""
-        argument = self.normal.term(wanted.argument)
+        if sign(wanted.argument, self.normal) in _IMPLIES[wanted.kind]:
+            return True, None
+        argument = self.form(wanted.argument, wanted.context)
         instances = list(self.instances(wanted))
         for known, at in instances:
             if known.kind in _IMPLIES[wanted.kind]:
-                if _positive_scaled(argument, self.normal.term(at), wanted.kind, self.normal):
+                if _positive_scaled(argument, self.form(at, wanted.context), wanted.kind, self.normal):
                     return True, None
         try:
             return False, self.query(wanted, instances)
@@ -87,7 +95,8 @@ class Definedness:
     def query(self, wanted: Condition, instances: Sequence[tuple[Condition, t.Term]]) -> Query:
         """The condition as a question about reals."""
         text = RealText()
-        goal = _state(wanted.kind, text.poly(self.normal.term(wanted.argument)))
+        argument = self.form(wanted.argument, wanted.context)
+        goal = _state(wanted.kind, text.poly(argument))
         hypotheses: list[str] = []
         readable: list[str] = []
 
@@ -98,19 +107,19 @@ class Definedness:
 
         arguments = [wanted.argument, *(at for _, at in instances)]
         for x in arguments:
-            for y in subterms(x):
-                known = sign(y, self.normal) if isinstance(y, t.Fold | t.Apply) else None
-                if known is not None and isinstance(y, t.Fold):
+            for y in subterms(x if self.pieces is None else self.pieces(x, wanted.context)):
+                known = sign(y, self.normal) if isinstance(y, t.Fold) else None
+                if known is not None:
                     poly = self.normal.term(y)
                     assume(_state(known, text.poly(poly)), f"{poly_text(poly)} {SYMBOL[known]}")
         for known, at in instances:
-            poly = self.normal.term(at)
+            poly = self.form(at, wanted.context)
             assume(_state(known.kind, text.poly(poly)), f"{poly_text(poly)} {SYMBOL[known.kind]}")
         for c in wanted.context:
             fact = None if is_integer(c) else text.condition(c, self.normal)
             if fact is not None:
                 assume(fact, condition_text(c, self.normal))
-        says = f"{poly_text(self.normal.term(wanted.argument))} {SYMBOL[wanted.kind]}"
+        says = f"{poly_text(argument)} {SYMBOL[wanted.kind]}"
         return text.query(f"{wanted.function} is defined", tuple(hypotheses), tuple(readable), goal, says)
 
 

@@ -23,6 +23,7 @@ from axon_mlir.semantics.denotation import Denotation, Obligation, Undenotable, 
 from axon_mlir.semantics.index import Index, Size, Var, const, evaluate, of_var
 from axon_mlir.semantics.normal import Normalizer, Poly, poly_text
 from axon_mlir.semantics.partial import conditions, infinities
+from axon_mlir.semantics.pieces import Pieces
 from axon_mlir.semantics.shapes import dtype_name, shape_of
 from axon_mlir.semantics.traits import is_tensor
 from axon_mlir.semantics.walk import Context, folds
@@ -292,30 +293,19 @@ def resolved(value: t.Comprehension, context: Context, where: str, proof: Proof)
     return body
 
 
-def selected(body: t.Term, context: Context, where: str, proof: Proof) -> t.Term:
-    """The body with sums that select one term replaced by it: for the normal form only."""
-    resolver = Resolver(select=True)
-    out = resolver.term(body, context)
-    if not resolver.selected:
-        return body
-    for around, goal in resolver.decided:
-        proof.ask(integer_query("guard", around, goal), where)
-    proof.lemmas.add("select")
-    return out
-
-
 def _prove_output(n: int, a: t.Comprehension, b: t.Comprehension, proof: Proof) -> None:
     where = f"result {n}"
     context = output_context(a)
     left, right = resolved(a, context, where, proof), resolved(b, context, where, proof)
     normal = ProofNormalizer()
-    left_form, right_form = (selected(body, context, where, proof) for body in (left, right))
+    pieces = Pieces(lambda around, goal: proof.decide(around, goal, where))
+    left_form, right_form = (pieces.whole(body, context) for body in (left, right))
     x, y = normal.term(left_form), normal.term(right_form)
     if x == y:
         proof.queries.append((equality_text("normal form", x, y, facts=False), where))
     else:
         _prove_residual(x, y, normal, where, proof)
-    known = Definedness(conditions(left, context), normal, lambda c, g: proof.decide(c, g, where))
+    known = Definedness(conditions(left, context), normal, lambda c, g: proof.decide(c, g, where), pieces.term)
     for wanted in conditions(right, context):
         done, query = known.follows(wanted)
         if done:
@@ -324,7 +314,7 @@ def _prove_output(n: int, a: t.Comprehension, b: t.Comprehension, proof: Proof) 
             text = query.goal if query is not None else t.text(wanted.argument)
             raise NotProved("definedness", f"{where}: {wanted.function} needs {text}")
     _prove_tiles(normal, (left_form, right_form), context, where, proof)
-    proof.lemmas |= normal.lemmas
+    proof.lemmas |= normal.lemmas | pieces.lemmas
     proof.tiles |= normal.tiles
 
 

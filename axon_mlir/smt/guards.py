@@ -7,28 +7,21 @@ the decided parts leave. Nothing is assumed but ranges and the conditions on the
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from axon_mlir.semantics import terms as t
 from axon_mlir.semantics.denotation import range_of, unfinished
-from axon_mlir.semantics.index import Index, Var, of_var
+from axon_mlir.semantics.index import Index
 from axon_mlir.semantics.walk import Context, subterms
-from axon_mlir.smt.encode import integer_query, is_integer, parts_of
+from axon_mlir.smt.encode import integer_query, is_integer
 from axon_mlir.smt.solver import solve
 
 
 @dataclass
 class Resolver:
-    """One walk; `decided` are the implications it used, for the certificate.
+    """One walk; `decided` are the implications it used, for the certificate."""
 
-    `select`: also apply the lemma of that name, by which a sum with a guard `k = p` is one term. It forgets what the
-    other terms need to be defined, so definedness is read off the term before.
-    """
-
-    select: bool = False
-    selected: bool = False
-    """Whether the lemma was applied."""
     decided: list[tuple[Context, t.Condition]] = field(default_factory=list[tuple[Context, t.Condition]])
     _memo: dict[tuple[t.Term, Context], t.Term] = field(default_factory=dict[tuple[t.Term, Context], t.Term])
 
@@ -48,12 +41,7 @@ class Resolver:
             case t.Apply(f, args):
                 return t.Apply(f, tuple(self.term(a, context) for a in args))
             case t.Fold(m, v, n, body):
-                inner = self.term(body, (*context, *range_of(v, n)))
-                one = selected_term(v, n, inner) if self.select and m == "sum" else None
-                if one is not None:
-                    self.selected = True
-                    return self.term(one, context)
-                return t.fold(m, v, n, inner)
+                return t.fold(m, v, n, self.term(body, (*context, *range_of(v, n))))
             case t.Select(c, a, b):
                 left = self.condition(c, context)
                 if left == t.TRUE:
@@ -108,39 +96,6 @@ class Resolver:
                 self.decided.append((context, goal))
             return True
         return False
-
-
-def selected_term(v: Var, extent: Index, body: t.Term) -> t.Term | None:
-    """`sum(v < n: if v = p then f else 0)`, also under further factors, as `if 0 <= p < n then f[p] else 0`."""
-    for factor in factors(body):
-        if not isinstance(factor, t.Select) or factor.otherwise != t.ZERO:
-            continue
-        for part in parts_of(factor.condition):
-            at = solution(v, part)
-            if at is not None:
-                return t.select(t.within(at, extent), t.substitute(body, {v: at}), t.ZERO)
-    return None
-
-
-def factors(x: t.Term) -> Iterator[t.Term]:
-    """The factors of a product."""
-    if isinstance(x, t.Apply) and x.function == "mul":
-        for a in x.args:
-            yield from factors(a)
-    else:
-        yield x
-
-
-def solution(v: Var, c: t.Condition) -> Index | None:
-    """p in `v = p`, when the condition says that."""
-    if not isinstance(c, t.IndexCompare) or c.relation != "==":
-        return None
-    gap = c.left - c.right
-    factor = gap.coefficient(v)
-    if factor is None or factor.constant not in (1, -1):
-        return None
-    rest = gap - factor * of_var(v)
-    return -rest if factor.constant == 1 else rest
 
 
 def _as_index(x: t.Term) -> Index | None:

@@ -288,7 +288,7 @@ def _nonnegative(b: _Builder) -> None:
     b.add("base of +", d, ["(= (S 0) 0.0)"], "(>= (S 0) 0.0)")
     held = [_N0, "(>= (f n) 0.0)", _step("S", "n", "+", "(f n)"), "(>= (S n) 0.0)"]
     b.add("step of +", d, held, "(>= (S (+ n 1)) 0.0)")
-    for op, relation in (("*", ">="), ("*", ">"), ("max", ">="), ("max", ">"), ("min", ">="), ("min", ">")):
+    for op, relation in (("+", ">"), ("*", ">="), ("*", ">"), ("max", ">="), ("max", ">"), ("min", ">="), ("min", ">")):
         first = [f"({relation} (f 0) 0.0)", "(= (S 1) (f 0))"]
         b.add(f"base of {op}, {relation}", d, first, f"({relation} (S 1) 0.0)")
         held = [_N1, f"({relation} (f n) 0.0)", _step("S", "n", op, "(f n)"), f"({relation} (S n) 0.0)"]
@@ -303,6 +303,104 @@ def _select(b: _Builder) -> None:
     b.add("step", d, held, f"(= (S (+ n 1)) {value.format('(+ n 1)')})")
 
 
+def _max_negate(b: _Builder) -> None:
+    for op, other in (("max", "min"), ("min", "max")):
+        b.add(f"base of {op}", _F, ["(= (S 1) (- (f 0)))", "(= (T 1) (f 0))"], "(= (S 1) (- (T 1)))")
+        held = [_N1, _step("S", "n", op, "(- (f n))"), _step("T", "n", other, "(f n)"), "(= (S n) (- (T n)))"]
+        b.add(f"step of {op}", _F, held, "(= (S (+ n 1)) (- (T (+ n 1))))")
+
+
+def _max_exp(b: _Builder) -> None:
+    d = f"{_F} e:Real->Real"
+    # That exp increases is a fact about exp.
+    rises = [
+        "(=> (<= (S n) (f n)) (<= (e (S n)) (e (f n))))",
+        "(=> (<= (f n) (S n)) (<= (e (f n)) (e (S n))))",
+    ]
+    for op in ("max", "min"):
+        b.add(f"base of {op}", d, ["(= (S 1) (f 0))", "(= (T 1) (e (f 0)))"], "(= (T 1) (e (S 1)))")
+        held = [_N1, _step("S", "n", op, "(f n)"), _step("T", "n", op, "(e (f n))"), *rises, "(= (T n) (e (S n)))"]
+        b.add(f"step of {op}", d, held, "(= (T (+ n 1)) (e (S (+ n 1))))")
+
+
+def _max_join(b: _Builder) -> None:
+    d = f"{_F} g:Int->Real U:Int->Real"
+    for op in ("max", "min"):
+        start = ["(= (S 1) (f 0))", "(= (T 1) (g 0))", f"(= (U 1) {_join(op, '(f 0)', '(g 0)')})"]
+        b.add(f"base of {op}", d, start, f"(= (U 1) {_join(op, '(S 1)', '(T 1)')})")
+        held = [
+            _N1,
+            _step("S", "n", op, "(f n)"),
+            _step("T", "n", op, "(g n)"),
+            _step("U", "n", op, _join(op, "(f n)", "(g n)")),
+            f"(= (U n) {_join(op, '(S n)', '(T n)')})",
+        ]
+        b.add(f"step of {op}", d, held, f"(= (U (+ n 1)) {_join(op, '(S (+ n 1))', '(T (+ n 1))')})")
+
+
+def _max_exchange(b: _Builder) -> None:
+    # As in fubini. C and D: columns over n and n + 1 rows, R: row n; p and q: column l over n and n + 1 rows.
+    row = "l:Int C:Int->Real D:Int->Real R:Int->Real p:Real q:Real f:Real"
+    main = "n:Int rows:Int->Real columns:Int->Real row:Int->Real"
+    for op in ("max", "min"):
+        more = f"(= q {_join(op, 'p', 'f')})"
+        start = ["(= (C 1) p)", "(= (D 1) q)", "(= (R 1) f)", more]
+        b.add(f"one more row, base of {op}", row, start, f"(= (D 1) {_join(op, '(C 1)', '(R 1)')})")
+        held = [
+            "(>= l 1)",
+            _step("C", "l", op, "p"),
+            _step("D", "l", op, "q"),
+            _step("R", "l", op, "f"),
+            more,
+            f"(= (D l) {_join(op, '(C l)', '(R l)')})",
+        ]
+        goal = f"(= (D (+ l 1)) {_join(op, '(C (+ l 1))', '(R (+ l 1))')})"
+        b.add(f"one more row, step of {op}", row, held, goal)
+        start = ["(= (rows 1) (row 0))", "(= (columns 1) (row 0))"]
+        b.add(f"base of {op}", main, start, "(= (rows 1) (columns 1))")
+        held = [_N1, _step("rows", "n", op, "(row n)"), _step("columns", "n", op, "(row n)"), "(= (rows n) (columns n))"]
+        b.add(f"step of {op}", main, held, "(= (rows (+ n 1)) (columns (+ n 1)))")
+
+
+def _split(b: _Builder) -> None:
+    d = "p:Int q:Int S:Int->Real U:Int->Real f:Int->Real"
+    for op in ("+", "*", "max", "min"):
+
+        def parts(q: str, op: str = op) -> str:
+            return f"(= (S (+ p {q})) {_join(op, '(S p)', f'(U {q})')})"
+
+        if op in ("+", "*"):
+            b.add(f"base of {op}", d, [f"(= (U 0) {'0.0' if op == '+' else '1.0'})"], parts("0"))
+            first = "(>= q 0)"
+        else:
+            b.add(f"base of {op}", d, ["(= (U 1) (f (+ p 0)))", _step("S", "p", op, "(f (+ p 0))")], parts("1"))
+            first = "(>= q 1)"
+        at = "(+ p q)"
+        held = [first, "(>= p 0)", _step("S", at, op, f"(f {at})"), _step("U", "q", op, f"(f {at})"), parts("q")]
+        b.add(f"step of {op}", d, held, parts("(+ q 1)"))
+
+
+def _indicator(b: _Builder) -> None:
+    one = "(ite c 1.0 0.0)"
+    b.add("choice", "c:Bool a:Real b:Real", ["true"], f"(= (ite c a b) (+ b (* {one} (- a b))))")
+    b.add("square", "c:Bool", ["true"], f"(= (* {one} {one}) {one})")
+    b.add("opposite", "n:Int m:Int", ["(= m (- 1 n))"], "(= (not (> n 0)) (> m 0))")
+
+
+def _log(b: _Builder) -> None:
+    # log(x) is the number whose exp is x; exp takes every value once, a fact about exp.
+    d = "x:Real y:Real a:Real b:Real l:Real e:Real->Real"
+    once = "(=> (= (e l) (e (+ a b))) (= l (+ a b)))"
+    held = ["(= (e a) x)", "(= (e b) y)", "(= (e (+ a b)) (* (e a) (e b)))", "(= (e l) (* x y))", once]
+    b.add("product", d, held, "(= l (+ a b))")
+    b.add("inverse", d, ["(= (e l) (e a))", "(=> (= (e l) (e a)) (= l a))"], "(= l a)")
+    # E(n) = exp(n * log(x)), p(n) = x^n.
+    many = "n:Int E:Int->Real p:Int->Real x:Real"
+    b.add("multiple, base", many, ["(= (E 0) 1.0)", "(= (p 0) 1.0)"], "(= (E 0) (p 0))")
+    held = [_N0, "(= (E (+ n 1)) (* (E n) x))", _step("p", "n", "*", "x"), "(= (E n) (p n))"]
+    b.add("multiple, step", many, held, "(= (E (+ n 1)) (p (+ n 1)))")
+
+
 _PROOFS = {
     "congruence": _congruence,
     "scale": _scale,
@@ -313,8 +411,15 @@ _PROOFS = {
     "single": _single,
     "max-scale": _max_scale,
     "max-shift": _max_shift,
+    "max-negate": _max_negate,
+    "max-exp": _max_exp,
+    "max-join": _max_join,
+    "max-exchange": _max_exchange,
+    "split": _split,
+    "indicator": _indicator,
     "power": _power,
     "exp": _exp,
+    "log": _log,
     "fraction": _fraction,
     "cover": _cover,
     "nonnegative": _nonnegative,
@@ -323,8 +428,7 @@ _PROOFS = {
 
 _MORE = {
     "cover": "i is in [s*t, s*t + min(s, n - s*t)) for one t < ceildiv(n, s), t = i // s, iff 0 <= i < n",
-    "nonnegative": "a fold of terms >= 0 is >= 0",
-    "select": "sum(k < n: if k = p then f[k] else 0) = if 0 <= p < n then f[p] else 0",
+    "nonnegative": "a fold of terms >= 0 is >= 0, of at least one term > 0 is > 0",
 }
 
 

@@ -29,6 +29,7 @@ from axon_mlir.semantics.normal import (
     Prime,
     Sum,
     atom_text,
+    guard_gap,
     poly_text,
     positive,
 )
@@ -75,6 +76,8 @@ class RealText:
         self.declared: list[tuple[str, str]] = []
         self.facts: list[str] = []
         self.guards: dict[str, str] = {}
+        self.positive: set[str] = set()
+        """Names of atoms that are positive by their kind."""
         self._applications: dict[str, list[tuple[str, list[str]]]] = {}
 
     def declare(self, name: str, sort: str = "Real") -> str:
@@ -119,10 +122,10 @@ class RealText:
         return self._named((base, Fraction(1, q)), "root", facts)
 
     def _other_power(self, base: str, e: Fraction) -> str:
-        def nothing(r: str) -> list[str]:
-            return []
+        def facts(r: str) -> list[str]:
+            return [f"(> {r} 0.0)"] if base in self.positive else []
 
-        return self._named((base, e), "power", nothing)
+        return self._named((base, e), "power", facts)
 
     def _named(self, key: tuple[str, Fraction], kind: str, facts: Callable[[str], list[str]]) -> str:
         found = self.powers.get(key)
@@ -137,6 +140,8 @@ class RealText:
         if found is None:
             found = self._atom(a)
             self.names[a] = found
+            if positive(a):
+                self.positive.add(found)
         return found
 
     def _atom(self, a: Atom) -> str:
@@ -184,6 +189,9 @@ class RealText:
                 if guard is None:
                     guard = self.declare(c, "Bool")
                     self.guards[c] = guard
+                    gap = guard_gap(a)
+                    if gap is not None:
+                        self.facts.append(f"(= {guard} ({'>' if gap[0] == '<' else '='} {self.poly(gap[1])} 0.0))")
                 return f"(ite {guard} {self.poly(x)} {self.poly(y)})"
             case Element() | OtherFold():
                 return self.declare(atom_text(a))

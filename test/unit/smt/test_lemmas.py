@@ -47,6 +47,15 @@ WRONG = {
     "cover": ("(ite (<= s (- n (* s t))) s (- n (* s t)))", "s"),
     "nonnegative": ("(>= (f n) 0.0)", "(<= (f n) 0.0)"),
     "select": ("(= n p)", "(<= n p)"),
+    "max-negate": ("(- (f n))", "(f n)"),
+    # A function that falls.
+    "max-exp": ("(<= (e (S n)) (e (f n)))", "(>= (e (S n)) (e (f n)))"),
+    "max-join": (">= (f n) (g n)", "<= (f n) (g n)"),
+    "max-exchange": ("(>= p f)", "(<= p f)"),
+    # Not shifted.
+    "split": ("(+ (U q) (f (+ p q)))", "(+ (U q) (f q))"),
+    "indicator": ("(- a b)", "a"),
+    "log": ("(* x y)", "(+ x y)"),
 }
 
 

@@ -1,0 +1,354 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Terms without the guards that cut a range into pieces, as a first step to the normal form.
+
+Inside a fold, a comparison of its variable with a bound cuts the fold in two (lemma `split`), an equation selects one
+term of a sum (lemma `select`). What compares only indices of the result then stands in front of the whole term.
+
+Which conditions follow from where a term stands is asked of the caller. The walk forgets what terms that it drops need
+to be defined, so definedness is read off the term before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from axon_mlir.semantics import terms as t
+from axon_mlir.semantics.denotation import range_of
+from axon_mlir.semantics.index import Index, Size, Var, const, fresh_var, maximum, minimum, nonnegative, of_var
+from axon_mlir.semantics.partial import requirement
+from axon_mlir.semantics.walk import Context, subterms
+
+CASES = 6
+"""Conditions about indices that are put in front of a term."""
+
+Decide = Callable[[Context, t.Condition], bool]
+
+
+@dataclass
+class Pieces:
+    """One walk over the terms of a proof."""
+
+    follows: Decide
+    """Whether a condition about indices follows from a context."""
+    lemmas: set[str] = field(default_factory=set[str])
+    _memo: dict[tuple[t.Term, Context], t.Term] = field(default_factory=dict[tuple[t.Term, Context], t.Term])
+
+    def whole(self, x: t.Term, context: Context) -> t.Term:
+        """The term in pieces, with the conditions about the indices of the result in front."""
+        return self._in_front(self.term(x, context), context, CASES)
+
+    def term(self, x: t.Term, context: Context) -> t.Term:
+        """The term without cuts inside folds."""
+        key = (x, context)
+        found = self._memo.get(key)
+        if found is None:
+            found = self._term(x, context)
+            self._memo[key] = found
+        return found
+
+    def _term(self, x: t.Term, context: Context) -> t.Term:
+        match x:
+            case t.Const() | t.IndexValue() | t.Read():
+                return x
+            case t.Apply(f, args):
+                return t.Apply(f, tuple(self.term(a, context) for a in args))
+            case t.Fold(m, v, n, body):
+                return self._fold(m, v, n, self.term(body, (*context, *range_of(v, n))), context)
+            case t.Select(c, a, b):
+                kept = self._condition(c, context)
+                if kept in (t.TRUE, t.FALSE):
+                    return self.term(a if kept == t.TRUE else b, context)
+                if isinstance(kept, t.Not):
+                    kept, a, b = kept.part, b, a
+                return t.select(kept, self.term(a, (*context, kept)), self.term(b, (*context, t.negate(kept))))
+
+    def _condition(self, c: t.Condition, context: Context) -> t.Condition:
+        match c:
+            case t.And(parts):
+                out: list[t.Condition] = []
+                for p in parts:
+                    q = self._condition(p, (*context, *out))
+                    if q == t.FALSE:
+                        return q
+                    out += [] if q == t.TRUE else [q]
+                return t.conj(out)
+            case t.Or(parts):
+                return t.disj([self._condition(p, context) for p in parts])
+            case t.Not(p):
+                return t.negate(self._condition(p, context))
+            case t.RealCompare(r, a, b):
+                return compared(r, self.term(a, context), self.term(b, context))
+            case t.IndexCompare():
+                if self.follows(context, c):
+                    return t.TRUE
+                return t.FALSE if self.follows(context, t.negate(c)) else c
+
+    # -- folds -------------------------------------------------------------------------------------------------------
+
+    def _fold(self, m: str, v: Var, n: Index, body: t.Term, context: Context) -> t.Term:
+        if m == "sum":
+            one = selected_factor(v, n, body)
+            if one is None and total(body):
+                one = self._selected(v, n, body)
+            if one is not None:
+                self.lemmas.add("select")
+                return self.term(one, context)
+        for c, below, at in cuts(v, body):
+            pieces = self._cut(m, v, n, body, (c, below, at), context)
+            if pieces is not None:
+                self.lemmas.add("split")
+                return self.term(pieces, context)
+        return t.fold(m, v, n, body)
+
+    def _selected(self, v: Var, n: Index, body: t.Term) -> t.Term | None:
+        """`sum(k < n: g[k])` plus what is different at the one k = p; the body is defined everywhere."""
+        for c in comparisons(body):
+            at = solution(v, c)
+            if at is None or not at.symbols().isdisjoint(bound_in(body)):
+                continue
+            there = t.refresh(assume(body, c, True))
+            otherwise = assume(body, c, False)
+            gap = t.Apply("sub", (there, t.refresh(otherwise)))
+            more = t.select(t.within(at, n), t.substitute(gap, {v: at}), t.ZERO)
+            return t.Apply("add", (t.fold("sum", v, n, otherwise), more))
+        return None
+
+    def _cut(
+        self,
+        m: str,
+        v: Var,
+        n: Index,
+        body: t.Term,
+        cut: tuple[t.Condition, bool, Index],
+        context: Context,
+    ) -> t.Term | None:
+        c, below, at = cut
+        least = const(1 if m in ("max", "min") else 0)
+        if not self.follows(context, t.at_most(least, at)):
+            if least == 1:
+                return None
+            at = maximum(at, 0)
+        if not self.follows(context, t.at_most(at, n - least)):
+            if least == 1:
+                return None
+            at = minimum(at, n)
+        first, second = assume(body, c, below), assume(body, c, not below)
+        w = fresh_var(v.name)
+        second = t.refresh(t.substitute(second, {v: of_var(w) + at}))
+        parts = [
+            t.ZERO if m == "sum" and part == t.ZERO else t.fold(m, u, extent, part)
+            for u, extent, part in ((v, at, first), (w, n - at, second))
+        ]
+        if t.ZERO in parts:
+            return parts[1] if parts[0] == t.ZERO else parts[0]
+        return t.Apply({"sum": "add", "prod": "mul"}.get(m, m), tuple(parts))
+
+    # -- the whole term ----------------------------------------------------------------------------------------------
+
+    def _in_front(self, x: t.Term, context: Context, left: int) -> t.Term:
+        bound = bound_in(x)
+        free = sorted({canonical(c) for c in comparisons(x) if symbols_of(c).isdisjoint(bound)}, key=t.text)
+        if not free or left == 0:
+            return x
+        c = free[0]
+        parts: list[t.Term] = []
+        for holds in (True, False):
+            around = (*context, c if holds else t.negate(c))
+            branch = self.term(assume(x, c, holds), around)
+            parts.append(self._in_front(branch, around, left - 1))
+        return t.select(c, *parts)
+
+
+def compared(relation: str, a: t.Term, b: t.Term) -> t.Condition:
+    """A comparison of reals; of integers, or of a 0/1 choice with 1, in simpler form."""
+    left, right = as_index(a), as_index(b)
+    if left is not None and right is not None:
+        return {"<": t.less, "<=": t.at_most, "==": t.equal}[relation](left, right)
+    if relation == "==" and b == t.ONE and isinstance(a, t.Select):
+        if (a.then, a.otherwise) == (t.ONE, t.ZERO):
+            return a.condition
+        if (a.then, a.otherwise) == (t.ZERO, t.ONE):
+            return t.negate(a.condition)
+    return t.RealCompare(relation, a, b)
+
+
+def as_index(x: t.Term) -> Index | None:
+    """The index term that a term is."""
+    match x:
+        case t.IndexValue(i):
+            return i
+        case t.Const(v) if not isinstance(v, str) and v.denominator == 1:
+            return const(int(v))
+        case t.Apply("add", (a, b)) | t.Apply("sub", (a, b)) | t.Apply("mul", (a, b)):
+            i, j = as_index(a), as_index(b)
+            if i is None or j is None:
+                return None
+            return i + j if x.function == "add" else i - j if x.function == "sub" else i * j
+        case _:
+            return None
+
+
+def selected_factor(v: Var, extent: Index, body: t.Term) -> t.Term | None:
+    """`sum(v < n: if v = p then f else 0)`, also under further factors, as `if 0 <= p < n then f[p] else 0`."""
+    for factor in factors(body):
+        if not isinstance(factor, t.Select) or factor.otherwise != t.ZERO:
+            continue
+        for part in factor.condition.parts if isinstance(factor.condition, t.And) else (factor.condition,):
+            at = solution(v, part)
+            if at is not None:
+                return t.select(t.within(at, extent), t.substitute(body, {v: at}), t.ZERO)
+    return None
+
+
+def factors(x: t.Term) -> Iterator[t.Term]:
+    """The factors of a product."""
+    if isinstance(x, t.Apply) and x.function == "mul":
+        for a in x.args:
+            yield from factors(a)
+    else:
+        yield x
+
+
+def solution(v: Var, c: t.Condition) -> Index | None:
+    """p in `v = p`, when the condition says that."""
+    if not isinstance(c, t.IndexCompare) or c.relation != "==":
+        return None
+    found = _linear(v, c.left - c.right)
+    return None if found is None else -found[1] if found[0] == 1 else found[1]
+
+
+def _linear(v: Var, gap: Index) -> tuple[int, Index] | None:
+    """(s, r) in `gap = s * v + r`, s being 1 or -1."""
+    factor = gap.coefficient(v)
+    if factor is None or factor.constant not in (1, -1):
+        return None
+    return factor.constant, gap - factor * of_var(v)
+
+
+def cuts(v: Var, body: t.Term) -> Iterator[tuple[t.Condition, bool, Index]]:
+    """Conditions that hold for v < p and fail from p on, or the other way round: (condition, held below, p)."""
+    bound = bound_in(body)
+    for c in comparisons(body):
+        if c.relation == "==":
+            continue
+        found = _linear(v, c.right - c.left)
+        if found is None or not found[1].symbols().isdisjoint(bound):
+            continue
+        sign, rest = found
+        strict = 0 if c.relation == "<" else 1
+        if sign == -1:
+            # rest - v > 0
+            yield c, True, rest + strict
+        else:
+            # v + rest > 0
+            yield c, False, 1 - strict - rest
+
+
+def comparisons(x: t.Term) -> list[t.IndexCompare]:
+    """The comparisons of indices in the conditions of a term, each once."""
+    out: dict[t.IndexCompare, None] = {}
+
+    def visit(c: t.Condition) -> None:
+        match c:
+            case t.IndexCompare():
+                out[c] = None
+            case t.And(parts) | t.Or(parts):
+                for p in parts:
+                    visit(p)
+            case t.Not(p):
+                visit(p)
+            case t.RealCompare():
+                return
+
+    for y in subterms(x):
+        if isinstance(y, t.Select):
+            visit(y.condition)
+    return sorted(out, key=t.text)
+
+
+def symbols_of(c: t.Condition) -> frozenset[Size | Var]:
+    """The sizes and variables of a condition."""
+    return t.free_symbols(t.Select(c, t.ZERO, t.ONE))
+
+
+def bound_in(x: t.Term) -> set[Var]:
+    """The variables of the folds inside."""
+    return {y.var for y in subterms(x) if isinstance(y, t.Fold)}
+
+
+def canonical(c: t.IndexCompare) -> t.IndexCompare:
+    """One of a comparison and its opposite, with everything on one side."""
+    if c.relation == "==":
+        return c
+    gap = c.right - c.left + (0 if c.relation == "<" else 1)
+    return t.IndexCompare("<", const(0), min(gap, 1 - gap, key=str))
+
+
+def assume(x: t.Term, c: t.IndexCompare, holds: bool) -> t.Term:
+    """The term where a comparison holds, or fails."""
+    known: dict[t.Condition, t.Condition] = {}
+    reference = canonical(c)
+
+    def condition(d: t.Condition) -> t.Condition:
+        match d:
+            case t.IndexCompare():
+                if d == c:
+                    return t.TRUE if holds else t.FALSE
+                if c.relation != "==" and d.relation != "==" and canonical(d) == reference:
+                    same = _gap(d) == _gap(c)
+                    return t.TRUE if same == holds else t.FALSE
+                return d
+            case t.RealCompare(r, a, b):
+                return t.RealCompare(r, term(a), term(b))
+            case t.And(parts):
+                return t.conj([condition(p) for p in parts])
+            case t.Or(parts):
+                return t.disj([condition(p) for p in parts])
+            case t.Not(p):
+                return t.negate(condition(p))
+
+    memo: dict[t.Term, t.Term] = {}
+
+    def term(y: t.Term) -> t.Term:
+        found = memo.get(y)
+        if found is None:
+            match y:
+                case t.Apply(f, args):
+                    found = t.Apply(f, tuple(map(term, args)))
+                case t.Fold(m, v, n, body):
+                    found = t.fold(m, v, n, term(body))
+                case t.Select(d, a, b):
+                    if d not in known:
+                        known[d] = condition(d)
+                    found = t.select(known[d], term(a), term(b))
+                case _:
+                    found = y
+            memo[y] = found
+        return found
+
+    return simplified(term(x))
+
+
+def _gap(c: t.IndexCompare) -> Index:
+    return c.right - c.left + (0 if c.relation == "<" else 1)
+
+
+def simplified(x: t.Term) -> t.Term:
+    """Zero for a product with the factor zero."""
+    return t.ZERO if t.ZERO in factors(x) else x
+
+
+def total(x: t.Term) -> bool:
+    """Whether a term is defined for all values of its elements."""
+    for y in subterms(x):
+        match y:
+            case t.Apply(f, args) if requirement(f, args) is not None:
+                return False
+            case t.Const(v) if isinstance(v, str):
+                return False
+            case t.Fold(m, _, n, _) if not nonnegative(n - (1 if m in ("max", "min") else 0)):
+                return False
+            case _:
+                pass
+    return True
