@@ -46,6 +46,9 @@ ALGEBRA = ("tensor-hl-decompose", "tensor-hl-canonicalize")
 EXTRACT = "nu-extract{k=4}"
 LOWERING = ("tile-symbolic", "tile-fuse", "tile-instantiate", "isa-select", "isa-allocate")
 
+PROOFS = "proofs"
+"""The folder with the certificate of each pass."""
+
 KERNEL, EXACT, NUMERIC = "kernel", "exact", "numeric"
 """The stages after the last pass: printing, exact execution of the text, the numeric gate."""
 
@@ -285,7 +288,7 @@ class Compiler:
         self._write(module, folder, number, name)
         self.observer.detail("proving the step")
         started = time.monotonic()
-        step = verify_step(before, module, name)
+        step = verify_step(before, module, name, certificates=folder / PROOFS / f"{number:02d}-{name}")
         proved = step.verdict == "proved"
         self._note(stages, structure, Stage(name, step.verdict, seconds, time.monotonic() - started, proved))
         if not proved:

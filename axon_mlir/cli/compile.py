@@ -180,6 +180,7 @@ def result_of(done: Compilation, source: str) -> dict[str, Any]:
     result["files"] = {
         "kernel": "kernel.py",
         "ir": [name for name in listed if name.endswith(".mlir")],
+        "proofs": sorted(str(Path(name).parent) for name in listed if Path(name).name == "manifest.json"),
         "all": listed,
     }
     return result

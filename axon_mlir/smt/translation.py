@@ -5,12 +5,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from io import StringIO
+from pathlib import Path
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.printer import Printer
 
-from axon_mlir.smt.equivalence import prove_functions
+from axon_mlir.smt.certificate import write_certificate
+from axon_mlir.smt.equivalence import Proof, prove_functions
 from axon_mlir.smt.verdict import Verdict, Word
 
 ORIGIN = "nu.origin"
@@ -39,11 +41,14 @@ class StepVerdict:
         return "\n".join(lines)
 
 
-def verify_step(before: ModuleOp, after: ModuleOp, pass_name: str, *, use_filter: bool = True) -> StepVerdict:
+def verify_step(
+    before: ModuleOp, after: ModuleOp, pass_name: str, *, use_filter: bool = True, certificates: Path | None = None
+) -> StepVerdict:
     """Compare a module with what a pass has made of it.
 
     Functions are matched by name; a new function with the attribute `nu.origin` is compared with the function that it
-    names. Every function must have a successor.
+    names. Every function must have a successor. `certificates` is the folder of the certificate, with a folder for
+    each function where there are several.
     """
     old, new = _functions(before), _functions(after)
     verdicts: list[tuple[str, Verdict]] = []
@@ -56,12 +61,18 @@ def verify_step(before: ModuleOp, after: ModuleOp, pass_name: str, *, use_filter
             continue
         matched.add(origin)
         source = old[origin]
-        if _same(source, function):
+        same = _same(source, function)
+        if same and certificates is None:
             verdicts.append((name, Verdict("proved", "")))
             continue
-        verdicts.append(
-            (name, prove_functions(source, function, use_filter=use_filter, check_ledger=True, same_domain=True))
+        proof = Proof()
+        verdict = prove_functions(
+            source, function, use_filter=use_filter and not same, check_ledger=True, same_domain=True, proof=proof
         )
+        if certificates is not None and verdict.verdict == "proved":
+            folder = certificates / name if len(new) > 1 else certificates
+            write_certificate(folder, source, function, verdict, proof, ledgers=True)
+        verdicts.append((name, Verdict("proved", "") if same else verdict))
     for name in old:
         if name not in matched:
             verdicts.append((name, Verdict("refuted", "function", detail="the pass has dropped the function")))
