@@ -21,6 +21,7 @@ from axon_mlir.semantics.conversions import ProofNormalizer, denote, is_lowered
 from axon_mlir.semantics.denotation import range_of, unfinished
 from axon_mlir.semantics.index import Index, Size, Var, const, nonnegative, of_var, parse
 from axon_mlir.semantics.partial import SYMBOL, Condition, conditions, infinities, sign
+from axon_mlir.semantics.pieces import Pieces
 from axon_mlir.semantics.walk import Context, folds, subterms
 
 Binding = Mapping[Size | Var, Index]
@@ -35,8 +36,6 @@ class Argument:
     lemmas: set[str] = field(default_factory=set[str])
     tiles: set[tuple[Index, Index]] = field(default_factory=set[tuple[Index, Index]])
     memo: dict[Any, t.Term] = field(default_factory=dict[Any, t.Term])
-    select: bool = False
-    """Whether the lemma `select` is applied now."""
 
     def holds(self, q: Question) -> bool:
         """Whether the certificate has the question; it is noted if so."""
@@ -59,7 +58,7 @@ class Argument:
 
     def term(self, x: t.Term, context: Context) -> t.Term:
         """The term with its guards resolved as the certificate says."""
-        key = (x, context, self.select)
+        key = (x, context)
         if key not in self.memo:
             self.memo[key] = self._term(x, context)
         return self.memo[key]
@@ -68,12 +67,7 @@ class Argument:
         if isinstance(x, t.Apply):
             return t.Apply(x.function, tuple(self.term(a, context) for a in x.args))
         if isinstance(x, t.Fold):
-            inner = self.term(x.body, (*context, *range_of(x.var, x.extent)))
-            one = _selection(x.var, x.extent, inner) if self.select and x.monoid == "sum" else None
-            if one is None:
-                return t.fold(x.monoid, x.var, x.extent, inner)
-            self.lemmas.add("select")
-            return self.term(one, context)
+            return t.fold(x.monoid, x.var, x.extent, self.term(x.body, (*context, *range_of(x.var, x.extent))))
         if not isinstance(x, t.Select):
             return x
         c = self.guard(x.condition, context)
@@ -132,9 +126,8 @@ class Argument:
         for value in (a, b):
             at = [const(0) if d == 1 else of_var(v) for v, d in zip(names, value.shape, strict=True)]
             bodies.append(self.body(self.term(value.at(at), context), context))
-        self.select = True
-        forms = [self.term(body, context) for body in bodies]
-        self.select = False
+        pieces = Pieces(lambda around, goal: self.follows(around, goal, "instance"))
+        forms = [pieces.whole(body, context) for body in bodies]
         n = ProofNormalizer()
         x, y = n.term(forms[0]), n.term(forms[1])
         if x == y:
@@ -148,14 +141,14 @@ class Argument:
                 raise Rejected("missing: what closes the gap between the two normal forms")
         known = conditions(bodies[0], context)
         for wanted in conditions(bodies[1], context):
-            self.defined(wanted, known, n)
+            self.defined(wanted, known, n, pieces)
         for length, step in sorted(n.tiles, key=str):
             inner = [f for body in forms for _, f in folds(body, ()) if f.var in length.symbols() | step.symbols()]
             around = (*context, *(c for f in inner for c in range_of(f.var, f.extent)))
             goal = t.conj([t.at_most(const(0), length), t.at_most(const(1), step)])
             if goal != t.TRUE:
                 self.must(integers("tile", around, goal))
-        self.lemmas |= n.lemmas
+        self.lemmas |= n.lemmas | pieces.lemmas
         self.tiles |= n.tiles
 
     def body(self, x: t.Term, context: Context) -> t.Term:
@@ -172,11 +165,15 @@ class Argument:
 
     # -- definedness --------------------------------------------------------------------------------------------------
 
-    def defined(self, wanted: Condition, known: list[Condition], n: nf.Normalizer) -> None:
-        """A condition of the second program is one of the first, up to a factor, or has a question of its own."""
+    def defined(self, wanted: Condition, known: list[Condition], n: nf.Normalizer, pieces: Pieces) -> None:
+        """A condition of the second program follows from a sign, is one of the first, up to a factor, or has a
+        question of its own."""
+        if sign(wanted.argument, n) in ("positive", wanted.kind):
+            self.lemmas.add("nonnegative")
+            return
         texts = {nf.condition_text(c, n) for c in wanted.context}
         instances: list[tuple[str, t.Term]] = []
-        want = n.term(wanted.argument)
+        want = n.term(pieces.term(wanted.argument, wanted.context))
         for k in known:
             ranges = {c for v, e in k.binders for c in range_of(v, e)}
             if any(nf.condition_text(c, n) not in texts for c in k.context if c not in ranges):
@@ -187,7 +184,7 @@ class Argument:
                     instances.append((k.kind, t.substitute(k.argument, choice)))
         for kind, at in instances:
             if kind == wanted.kind or (kind == "positive" and wanted.kind != "positive"):
-                if _same_sign(want, n.term(at), wanted.kind, n):
+                if _same_sign(want, n.term(pieces.term(at, wanted.context)), wanted.kind, n):
                     return
         w = Reals()
         goal = _claim(wanted.kind, w.poly(want))
@@ -196,11 +193,12 @@ class Argument:
         def assume(what: str, p: nf.Poly) -> None:
             facts.setdefault(_claim(what, w.poly(p)), f"{nf.poly_text(p)} {SYMBOL[what]}")
 
-        for y in (y for x in (wanted.argument, *(at for _, at in instances)) for y in subterms(x)):
+        parts = [pieces.term(x, wanted.context) for x in (wanted.argument, *(at for _, at in instances))]
+        for y in (y for x in parts for y in subterms(x)):
             what = sign(y, n) if isinstance(y, t.Fold) else None
             if what is not None:
                 assume(what, n.term(y))
-        for what, at in instances:
+        for (what, _), at in zip(instances, parts[1:], strict=True):
             assume(what, n.term(at))
         for c in wanted.context:
             fact = None if about_integers(c) else w.condition(c, n)
@@ -208,25 +206,6 @@ class Argument:
                 facts.setdefault(fact, nf.condition_text(c, n))
         says = f"{nf.poly_text(want)} {SYMBOL[wanted.kind]}"
         self.must(w.question(f"{wanted.function} is defined", facts, goal, says))
-
-
-def _selection(v: Var, extent: Index, body: t.Term) -> t.Term | None:
-    """The lemma `select`: a product with a factor `if v = p then .. else 0`, summed over v."""
-    pending, found = [body], list[t.Term]()
-    while pending:
-        x = pending.pop(0)
-        if isinstance(x, t.Apply) and x.function == "mul":
-            pending = [*x.args, *pending]
-        else:
-            found.append(x)
-    for x in (x for x in found if isinstance(x, t.Select) and x.otherwise == t.ZERO):
-        for c in x.condition.parts if isinstance(x.condition, t.And) else (x.condition,):
-            gap = c.left - c.right if isinstance(c, t.IndexCompare) and c.relation == "==" else const(0)
-            factor = gap.coefficient(v)
-            if factor is not None and factor.constant in (1, -1):
-                at = of_var(v) - factor * gap
-                return t.select(t.within(at, extent), t.substitute(body, {v: at}), t.ZERO)
-    return None
 
 
 def _claim(kind: str, text: str) -> str:

@@ -149,8 +149,8 @@ def _exp() -> Stated:
 def _nonnegative() -> Stated:
     d = "n:Int S:Int->Real f:Int->Real"
     yield from _induct({"S": "(f @)"}, d, "(>= (S @) 0.0)", title="{} of +", summand="(>= (f @) 0.0)")
-    for op in ("*", "max", "min"):
-        for r in (">=", ">"):
+    for op in _OPS:
+        for r in (">=", ">") if op != "+" else (">",):
             about, title = f"({r} (f @) 0.0)", f"{{}} of {op}, {r}"
             yield from _induct({"S": "(f @)"}, d, f"({r} (S @) 0.0)", op, title=title, first=1, summand=about)
 
@@ -175,6 +175,81 @@ def _select() -> Stated:
     yield from _induct({"S": "(ite (= @ p) (f @) 0.0)"}, d, claim)
 
 
+def _max_negate() -> Stated:
+    for op, other in (("max", "min"), ("min", "max")):
+        yield f"base of {op}", _F, "(= (S 1) (- (f 0)));(= (T 1) (f 0))", "(= (S 1) (- (T 1)))"
+        held = f"(>= n 1);{_step('S', 'n', op, '(- (f n))')};{_step('T', 'n', other, '(f n)')};(= (S n) (- (T n)))"
+        yield f"step of {op}", _F, held, "(= (S (+ n 1)) (- (T (+ n 1))))"
+
+
+def _max_exp() -> Stated:
+    # That exp increases is a fact about exp.
+    rises = "(=> (<= (S n) (f n)) (<= (e (S n)) (e (f n))));(=> (<= (f n) (S n)) (<= (e (f n)) (e (S n))))"
+    for op in ("max", "min"):
+        folds, claim = {"S": "(f @)", "T": "(e (f @))"}, "(= (T @) (e (S @)))"
+        yield from _induct(folds, f"{_F} e:Real->Real", claim, op, title=f"{{}} of {op}", late=rises)
+
+
+def _both(op: str, a: str, b: str) -> str:
+    return f"(ite ({'>=' if op == 'max' else '<='} {a} {b}) {a} {b})"
+
+
+def _max_join() -> Stated:
+    for op in ("max", "min"):
+        folds = {"S": "(f @)", "T": "(g @)", "U": _both(op, "(f @)", "(g @)")}
+        claim = f"(= (U @) {_both(op, '(S @)', '(T @)')})"
+        yield from _induct(folds, f"{_F_G} U:Int->Real", claim, op, title=f"{{}} of {op}")
+
+
+def _max_exchange() -> Stated:
+    # As in fubini. C and D: columns over n and n + 1 rows, R: row n; p and q: column l over n and n + 1 rows.
+    row = "l:Int C:Int->Real D:Int->Real R:Int->Real p:Real q:Real f:Real"
+    main = "n:Int rows:Int->Real columns:Int->Real row:Int->Real"
+    for op in ("max", "min"):
+        more, claim = f"(= q {_both(op, 'p', 'f')})", f"(= (D @) {_both(op, '(C @)', '(R @)')})"
+        yield f"one more row, base of {op}", row, f"(= (C 1) p);(= (D 1) q);(= (R 1) f);{more}", claim.replace("@", "1")
+        steps = f"{_step('C', 'l', op, 'p')};{_step('D', 'l', op, 'q')};{_step('R', 'l', op, 'f')}"
+        held = f"(>= l 1);{steps};{more};{claim.replace('@', 'l')}"
+        yield f"one more row, step of {op}", row, held, claim.replace("@", "(+ l 1)")
+        folds = {"rows": "(row @)", "columns": "(row @)"}
+        yield from _induct(folds, main, "(= (rows @) (columns @))", op, title=f"{{}} of {op}")
+
+
+def _split() -> Stated:
+    d, at = "p:Int q:Int S:Int->Real U:Int->Real f:Int->Real", "(+ p q)"
+    for op in _OPS:
+        claim = (
+            f"(= (S (+ p @)) ({op} (S p) (U @)))"
+            if op in _NEUTRAL
+            else f"(= (S (+ p @)) {_both(op, '(S p)', '(U @)')})"
+        )
+        first = int(op not in _NEUTRAL)
+        start = f"(= (U 1) (f (+ p 0)));{_step('S', 'p', op, '(f (+ p 0))')}" if first else f"(= (U 0) {_NEUTRAL[op]})"
+        yield f"base of {op}", d, start, claim.replace("@", str(first))
+        steps = f"{_step('S', at, op, f'(f {at})')};{_step('U', 'q', op, f'(f {at})')}"
+        held = f"(>= q {first});(>= p 0);{steps};{claim.replace('@', 'q')}"
+        yield f"step of {op}", d, held, claim.replace("@", "(+ q 1)")
+
+
+def _indicator() -> Stated:
+    one = "(ite c 1.0 0.0)"
+    yield "choice", "c:Bool a:Real b:Real", "true", f"(= (ite c a b) (+ b (* {one} (- a b))))"
+    yield "square", "c:Bool", "true", f"(= (* {one} {one}) {one})"
+    yield "opposite", "n:Int m:Int", "(= m (- 1 n))", "(= (not (> n 0)) (> m 0))"
+
+
+def _log() -> Stated:
+    # log(x) is the number whose exp is x; exp takes every value once, a fact about exp.
+    d = "x:Real y:Real a:Real b:Real l:Real e:Real->Real"
+    once = "(=> (= (e l) (e (+ a b))) (= l (+ a b)))"
+    held = f"(= (e a) x);(= (e b) y);(= (e (+ a b)) (* (e a) (e b)));(= (e l) (* x y));{once}"
+    yield "product", d, held, "(= l (+ a b))"
+    yield "inverse", d, "(= (e l) (e a));(=> (= (e l) (e a)) (= l a))", "(= l a)"
+    # E(n) = exp(n * log(x)), p(n) = x^n.
+    many = "n:Int E:Int->Real p:Int->Real x:Real"
+    yield from _induct({"E": "x", "p": "x"}, many, "(= (E @) (p @))", "*", title="multiple, {}")
+
+
 _ADDED = {"S": "(f @)", "T": "(g @)", "U": "(+ (f @) (g @))"}
 LEMMAS: Mapping[str, Callable[[], Stated]] = {
     "congruence": _congruence,
@@ -192,6 +267,13 @@ LEMMAS: Mapping[str, Callable[[], Stated]] = {
     "cover": _cover,
     "nonnegative": _nonnegative,
     "select": _select,
+    "max-negate": _max_negate,
+    "max-exp": _max_exp,
+    "max-join": _max_join,
+    "max-exchange": _max_exchange,
+    "split": _split,
+    "indicator": _indicator,
+    "log": _log,
 }
 
 

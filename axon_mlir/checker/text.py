@@ -205,6 +205,7 @@ class Reals:
         self.powers: dict[tuple[str, Fraction], str] = {}
         self.booleans: dict[str, str] = {}
         self.calls: dict[str, list[tuple[str, list[str]]]] = {}
+        self.positive: set[str] = set()
 
     def name(self, text: str, sort: str = "Real") -> str:
         self.lines.append(f"(declare-const {_symbol(text)} {sort})")
@@ -232,11 +233,14 @@ class Reals:
                 self.facts.append(f"(= (* {r} {base}) 1.0)")
             elif kind == "root":
                 self.facts += [f"(>= {r} 0.0)", f"(= (* {' '.join([r] * e.denominator)}) {base})"]
+            elif base in self.positive:
+                self.facts.append(f"(> {r} 0.0)")
         return self.powers[base, e]
 
     def atom(self, a: nf.Atom) -> str:
         if a not in self.atoms:
             self.atoms[a] = self._atom(a)
+            self.positive |= {self.atoms[a]} if nf.positive(a) else set()
         return self.atoms[a]
 
     def _atom(self, a: nf.Atom) -> str:
@@ -264,6 +268,10 @@ class Reals:
             case nf.Guarded(c, x, y):
                 if c not in self.booleans:
                     self.booleans[c] = self.name(c, "Bool")
+                    gap = nf.guard_gap(a)
+                    if gap is not None:
+                        holds = f"({'>' if gap[0] == '<' else '='} {self.poly(gap[1])} 0.0)"
+                        self.facts.append(f"(= {self.booleans[c]} {holds})")
                 return f"(ite {self.booleans[c]} {self.poly(x)} {self.poly(y)})"
             case _:
                 name = self.name(nf.atom_text(a))

@@ -9,7 +9,7 @@ by real arithmetic from the facts about its parts and the conditions of the firs
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from axon_mlir.semantics import terms as t
 from axon_mlir.semantics.denotation import range_of
@@ -57,6 +57,7 @@ class Definedness:
     normal: Normalizer
     implies: Callable[[Context, t.Condition], bool] = implied
     """Decides conditions about indices."""
+    lemmas: set[str] = field(default_factory=set[str])
     pieces: Callable[[t.Term, Context], t.Term] | None = None
     """A term without the guards that cut its ranges."""
 
@@ -80,6 +81,7 @@ class Definedness:
     def follows(self, wanted: Condition) -> tuple[bool, Query | None]:
         """Whether a condition of the second program holds; the query that shows it, when one was needed."""
         if sign(wanted.argument, self.normal) in _IMPLIES[wanted.kind]:
+            self.lemmas.add("nonnegative")
             return True, None
         argument = self.form(wanted.argument, wanted.context)
         instances = list(self.instances(wanted))

@@ -305,7 +305,7 @@ def _prove_output(n: int, a: t.Comprehension, b: t.Comprehension, proof: Proof) 
         proof.queries.append((equality_text("normal form", x, y, facts=False), where))
     else:
         _prove_residual(x, y, normal, where, proof)
-    known = Definedness(conditions(left, context), normal, lambda c, g: proof.decide(c, g, where), pieces.term)
+    known = Definedness(conditions(left, context), normal, lambda c, g: proof.decide(c, g, where), pieces=pieces.term)
     for wanted in conditions(right, context):
         done, query = known.follows(wanted)
         if done:
@@ -314,7 +314,7 @@ def _prove_output(n: int, a: t.Comprehension, b: t.Comprehension, proof: Proof) 
             text = query.goal if query is not None else t.text(wanted.argument)
             raise NotProved("definedness", f"{where}: {wanted.function} needs {text}")
     _prove_tiles(normal, (left_form, right_form), context, where, proof)
-    proof.lemmas |= normal.lemmas | pieces.lemmas
+    proof.lemmas |= normal.lemmas | pieces.lemmas | known.lemmas
     proof.tiles |= normal.tiles
 
 

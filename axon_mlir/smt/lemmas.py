@@ -358,7 +358,12 @@ def _max_exchange(b: _Builder) -> None:
         b.add(f"one more row, step of {op}", row, held, goal)
         start = ["(= (rows 1) (row 0))", "(= (columns 1) (row 0))"]
         b.add(f"base of {op}", main, start, "(= (rows 1) (columns 1))")
-        held = [_N1, _step("rows", "n", op, "(row n)"), _step("columns", "n", op, "(row n)"), "(= (rows n) (columns n))"]
+        held = [
+            _N1,
+            _step("rows", "n", op, "(row n)"),
+            _step("columns", "n", op, "(row n)"),
+            "(= (rows n) (columns n))",
+        ]
         b.add(f"step of {op}", main, held, "(= (rows (+ n 1)) (columns (+ n 1)))")
 
 
