@@ -31,6 +31,7 @@ from mutation.edits import (
     operand,
     overwrite,
     placed,
+    resub,
     skip,
     step,
     storage,
@@ -294,10 +295,13 @@ KERNELS = [
     _kernel("rms_mm", "index", "store-always-first", sub(
         "out[x0_i:x0_i + x0_n, w1_i:w1_i + w1_n]", "out[x0_i:x0_i + x0_n, 0:w1_n]"
     )),
-    _kernel("rms_mm", "index", "other-chunk", sub(
-        "stationary=part_all[0:x1_n, x1_i // 128", "stationary=part_all[0:x1_n, 0"
+    _kernel("rms_mm", "index", "other-chunk", resub(
+        r"(stationary=\w+\[[^,]*, )x1_i // 128", r"\g<1>0"
     )),
-    _kernel("rms_mm", "layout", "strides-exchanged", sub("[[1, x1_n], [x1, x0_n]]", "[[x1, x1_n], [1, x0_n]]")),
+    _kernel("scale2", "layout", "strides-exchanged", sub("[[0, 128], [1, x1_n]]", "[[1, 128], [0, x1_n]]")),
+    _kernel("rms_mm", "index", "transposes-the-first-tile", resub(
+        r"(nc_transpose\(\s*dst=\w+, data=\w+)\[[^]]*\]", r"\1[0:x0_n, 0:x1_n]"
+    )),
     _kernel("rms_mm", "immediate", "eps", sub("bias=1e-05", "bias=1e-04")),
     _kernel("rms_mm", "immediate", "other-size", sub("scale=1 / x1", "scale=1 / x0")),
     _kernel("rms_mm", "immediate", "begins-with-one", sub("value=0.0", "value=1.0")),

@@ -6,6 +6,7 @@ An edit that finds nothing to change raises `Stale`: passes change, and a mutant
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -104,6 +105,19 @@ def sub(old: str, new: str, nth: int = 0) -> TextEdit:
             raise Stale(f"'{old}' occurs {len(parts) - 1} times")
         cut = nth + 1 if nth >= 0 else len(parts) + nth
         return old.join(parts[:cut]) + new + old.join(parts[cut:])
+
+    return edit
+
+
+def resub(pattern: str, new: str, nth: int = 0) -> TextEdit:
+    """Replace the nth match of a pattern; for texts in which names may change."""
+
+    def edit(text: str) -> str:
+        found = list(re.finditer(pattern, text))
+        if not -len(found) <= nth < len(found):
+            raise Stale(f"'{pattern}' occurs {len(found)} times")
+        match = found[nth]
+        return text[: match.start()] + match.expand(new) + text[match.end() :]
 
     return edit
 

@@ -146,10 +146,10 @@ class Outcome:
 
 def run_mutant(mutant: Mutant, scratch: Path) -> Outcome:
     """Check a mutant in every way there is."""
-    return _run_kernel(mutant) if mutant.stage == KERNEL else _run_module(mutant, scratch)
+    return _run_kernel(mutant, scratch) if mutant.stage == KERNEL else _run_module(mutant, scratch)
 
 
-def _run_kernel(mutant: Mutant) -> Outcome:
+def _run_kernel(mutant: Mutant, scratch: Path) -> Outcome:
     assert mutant.text is not None
     func = function_of(source_of(mutant.program))
     text = mutant.text(kernel_of(mutant.program))
@@ -159,7 +159,22 @@ def _run_kernel(mutant: Mutant) -> Outcome:
     verdict = RULE if RULE in words else REFUTED if words else SLIPPED
     shown = "\n".join(map(str, mismatches))
     difference = str(mismatches[0]) if mismatches else None
-    return Outcome(mutant.name, mutant.stage, mutant.kind, difference, {"exact check": verdict}, {"exact check": shown})
+    ways, messages = {"exact check": verdict}, {"exact check": shown}
+    (scratch / "program.mlir").write_text(opt.print_module(source_of(mutant.program)), encoding="utf-8")
+    (scratch / "kernel.py").write_text(text, encoding="utf-8")
+    code, message = _command(scratch, axon.main, ["prove", "program.mlir", "kernel.py"])
+    if "not part of this version" not in message:
+        ways["axon prove"], messages["axon prove"] = _verdict(code, message, refused=True), message
+    return Outcome(mutant.name, mutant.stage, mutant.kind, difference, ways, messages)
+
+
+def _command(scratch: Path, main: Any, argv: Sequence[str]) -> tuple[int, str]:
+    """Run a tool in a folder: its exit code, and what it says."""
+    out, err = StringIO(), StringIO()
+    with chdir(scratch):
+        code = main(argv, stdin=StringIO(), stdout=out, stderr=err)
+    shown = "" if main is opt.main else out.getvalue()
+    return code, f"exit {code}: {err.getvalue()}{shown}"[:2000]
 
 
 def _word(message: str) -> str:
@@ -190,12 +205,9 @@ def _run_module(mutant: Mutant, scratch: Path) -> Outcome:
     }
     ways: dict[str, str] = {}
     messages: dict[str, str] = {}
-    with chdir(scratch):
-        for way, (main, argv) in commands.items():
-            out, err = StringIO(), StringIO()
-            code = main(argv, stdin=StringIO(), stdout=out, stderr=err)
-            messages[way] = f"exit {code}: {err.getvalue()}{'' if way == 'axon-opt' else out.getvalue()}"[:2000]
-            ways[way] = _verdict(code, messages[way], refused)
+    for way, (main, argv) in commands.items():
+        code, messages[way] = _command(scratch, main, argv)
+        ways[way] = _verdict(code, messages[way], refused)
     return Outcome(mutant.name, mutant.stage, mutant.kind, difference, ways, messages)
 
 
