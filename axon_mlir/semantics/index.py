@@ -14,11 +14,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from itertools import count
-from typing import Union
+from typing import ClassVar, TypeAlias
 
 import numpy as np
 
-IndexLike = Union["Index", int]
+IndexLike: TypeAlias = "Index | int"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class Min:
         return f"min(0, {', '.join(map(str, self.args))})"
 
 
-Atom = Union[Size, Var, Div, Min]
+Atom = Size | Var | Div | Min
 Monomial = tuple[Atom, ...]
 
 _fresh = count(1)
@@ -91,7 +91,7 @@ class Index:
 
     __slots__ = ("_hash", "_symbols", "_text", "terms")
     terms: tuple[tuple[Monomial, int], ...]
-    _interned: dict[tuple[tuple[Monomial, int], ...], Index] = {}
+    _interned: ClassVar[dict[tuple[tuple[Monomial, int], ...], Index]] = {}
 
     def __new__(cls, terms: Mapping[Monomial, int]) -> Index:
         items = tuple(sorted(((m, c) for m, c in terms.items() if c), key=lambda t: tuple(map(_atom_key, t[0]))))

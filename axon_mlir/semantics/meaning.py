@@ -14,7 +14,7 @@ name the index of every axis, `0` at a literal unit axis. In expressions a name 
 rank-0 operand; scalar functions are called by their name in the table or through an attribute of kind `function`.
 Packs: `S... @ perm`, `S... @ inverse perm`, `drop(S, axes)`, `pick(S, axes)`, `weave(s, r, axes)` (r at the axes, s
 elsewhere), `unit(s, S)` (0 where the size is literally 1), `linear(s, S)` (row-major position, an index),
-`unlinear(i, S)` (its inverse, a pack), `put(s, axis, i)` (index i at the axis), `at(s, axis)`, and elementwise + - * // %.
+`unlinear(i, S)` (its inverse, a pack), `put(s, axis, i)` (index i at the axis), `at(s, axis)`, elementwise + - * // %.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, lru_cache
 from importlib import resources
-from typing import Any, Union
+from typing import Any
 
 import numpy as np
 from lark import Lark, Token, Tree
@@ -39,7 +39,7 @@ from axon_mlir.semantics.index import Index, Size, Var, const, fresh_var, index,
 
 Shape = tuple[Index, ...]
 Attributes = Mapping[str, Any]
-Node = Union[Tree[Token], Token]
+Node = Tree[Token] | Token
 
 ATTRIBUTE_KINDS = ("int", "ints", "real", "function", "monoid", "index", "indices")
 """int: an axis or count; ints: a tuple of them; real: a number or scalar term; function, monoid: a name of the tables;

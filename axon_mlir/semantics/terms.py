@@ -10,18 +10,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Union, cast
+from typing import Any, ClassVar, cast
 
 from axon_mlir.semantics.index import Index, Size, Var, index, of_var
 
-Number = Union[Fraction, str]
+Number = Fraction | str
 """An exact rational, or 'inf' / '-inf'."""
 
 
 class _Interned(type):
     """Metaclass: constructing an equal term twice gives the same object."""
 
-    _table: dict[tuple[Any, ...], Any] = {}
+    _table: ClassVar[dict[tuple[Any, ...], Any]] = {}
 
     def __call__(cls, *args: Any) -> Any:
         key = (cls, *args)
@@ -112,8 +112,8 @@ class Not(metaclass=_Interned):
     part: Condition
 
 
-Term = Union[Const, IndexValue, Read, Apply, Fold, Select]
-Condition = Union[IndexCompare, RealCompare, And, Or, Not]
+Term = Const | IndexValue | Read | Apply | Fold | Select
+Condition = IndexCompare | RealCompare | And | Or | Not
 
 TRUE = And(())
 FALSE = Or(())

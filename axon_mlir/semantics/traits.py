@@ -47,7 +47,8 @@ def verify_meaning(op: IRDLOperation) -> None:
     for n, (have, want) in enumerate(zip(declared, inferred, strict=True)):
         if tuple(have) != tuple(want):
             raise VerifyException(
-                f"result {n} has shape [{', '.join(map(str, have))}], but its meaning gives [{', '.join(map(str, want))}]"
+                f"result {n} has shape [{', '.join(map(str, have))}], "
+                f"but its meaning gives [{', '.join(map(str, want))}]"
             )
 
 

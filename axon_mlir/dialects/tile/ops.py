@@ -289,7 +289,7 @@ class ForOp(IRDLOperation, Denotable, Interpretable):
     def _collected(
         self, walk: Denoter, own: t.Read, value: t.Comprehension, counter: Var, space: tuple[Index, Index, Index]
     ) -> Any:
-        lower, length, step = space
+        _, length, step = space
         if not isinstance(value.body, t.Select) or value.body.otherwise is not own:
             raise Undenotable(f"the loop over {self.dim.data} must replace exactly one region per iteration")
         region, new = value.body.condition, value.body.then
@@ -630,7 +630,9 @@ class LoadOp(IRDLOperation, Denotable, Interpretable):
         walk.require("load in bounds", region_inside(offsets, lengths, source.shape), self)
         variables = (fresh_var("p"), fresh_var("f"))
         at = [o if a is None else o + of_var(variables[a]) for o, a in zip(offsets, axes, strict=True)]
-        walk.bind(self.result, t.Comprehension(tuple(sizes), variables, source.at(at), cast(TileType, self.result.type).dtype))
+        walk.bind(
+            self.result, t.Comprehension(tuple(sizes), variables, source.at(at), cast(TileType, self.result.type).dtype)
+        )
 
     def interpret(self, run: Interpreter) -> None:
         sizes = [run.integer(v) for v in self.sizes]
@@ -767,9 +769,7 @@ class StoreOp(IRDLOperation, Denotable, Interpretable):
         value_type = parser.parse_type()
         parser.parse_punctuation(",")
         into_type = parser.parse_type()
-        return cls(
-            parser.resolve_operand(value, value_type), parser.resolve_operand(into, into_type), offsets, axes
-        )
+        return cls(parser.resolve_operand(value, value_type), parser.resolve_operand(into, into_type), offsets, axes)
 
 
 @irdl_op_definition
@@ -820,7 +820,9 @@ class InsertOp(IRDLOperation, Denotable, Interpretable):
     offsets = var_operand_def(IndexType)
     result = result_def(TileType)
     traits = traits_def(Pure())
-    assembly_format = "$value `into` $into `[` $offsets `]` attr-dict `:` type($value) `,` type($into) `->` type($result)"
+    assembly_format = (
+        "$value `into` $into `[` $offsets `]` attr-dict `:` type($value) `,` type($into) `->` type($result)"
+    )
 
     def __init__(self, value: SSAValue, into: SSAValue, offsets: Sequence[SSAValue]):
         super().__init__(operands=[value, into, list(offsets)], result_types=[into.type])

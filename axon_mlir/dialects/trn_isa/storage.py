@@ -10,7 +10,7 @@ would need a copy.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NoReturn, cast
 
@@ -388,6 +388,8 @@ class Aliasing:
                     loop = _loop_at(op.offsets[0])
                     if loop is not None and self.root(buffer) is root:
                         steps.setdefault(int(loop.step.data), op)
+                        if any(int(outer.step.data) % int(loop.step.data) for outer in _same_dimension(loop)):
+                            refuse(op, "a buffer in chunks is used in steps that are not aligned with the loops around")
             if len(steps) > 1:
                 refuse(next(reversed(steps.values())), f"a buffer in chunks is used in steps of {sorted(steps)} rows")
             self._chunk_rows[root] = next(iter(steps), device.limits["partitions"])
@@ -463,6 +465,15 @@ class Aliasing:
                 self.terms.total(x) == self.terms.total(y) for x, y in zip(a.offsets, b.offsets, strict=True)
             ) and all(self.terms(x) == self.terms(y) for x, y in zip(a.extents, b.extents, strict=True))
         return False
+
+
+def _same_dimension(loop: ForOp) -> Iterator[ForOp]:
+    """The loops around a loop that step the same dimension."""
+    parent = loop.parent_op()
+    while parent is not None:
+        if isinstance(parent, ForOp) and parent.dim == loop.dim:
+            yield parent
+        parent = parent.parent_op()
 
 
 def _loop_at(offset: SSAValue) -> ForOp | None:

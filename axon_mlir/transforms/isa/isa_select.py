@@ -40,8 +40,7 @@ from axon_mlir.semantics.functions import MONOIDS
 from axon_mlir.semantics.index import Index, Size, Var, const, of_var
 from axon_mlir.semantics.index import size as size_index
 from axon_mlir.semantics.normal import definition_of
-from axon_mlir.targets import Device, Facts, OperandRule, TileFact
-from axon_mlir.transforms.tiling.tile_symbolic import spelled_sizes
+from axon_mlir.targets import Device, Facts, FunctionRange, OperandRule, TileFact
 from axon_mlir.transforms.isa.patterns import (
     F,
     Match,
@@ -53,6 +52,14 @@ from axon_mlir.transforms.isa.patterns import (
     pattern_table,
     unit_free,
 )
+from axon_mlir.transforms.tiling.tile_symbolic import spelled_sizes
+
+LIMITED, NARROW = 0.5, 1.5
+"""The cost, in instructions, of a function whose hardware table covers only some inputs, or less than half of the
+exponents of fp32 (two exact instructions are better than one of those)."""
+HALF_OF_EXPONENTS = 2.0**64
+BESIDE = 0.001
+"""The cost of a result that nobody reads."""
 
 ELEMENT_TYPES = {nki: own for own, nki in DTYPES.items()}
 
@@ -227,9 +234,7 @@ class _Selector:
             between = self.try_copy(value, tile_type(source.upper, dtype, "sbuf"), extents, at)
             made = self.try_copy(between, result, extents, at) if between is not None else None
         if made is None:
-            raise UnsupportedError(
-                f"no instruction of {self.device.name} copies {source} to {result}", where=place(at)
-            )
+            raise UnsupportedError(f"no instruction of {self.device.name} copies {source} to {result}", where=place(at))
         return made
 
     def try_copy(
@@ -237,7 +242,7 @@ class _Selector:
     ) -> SSAValue | None:
         source = value.type
         assert isinstance(source, TileType)
-        for pattern in self.movers(result, source):
+        for pattern in self.movers(on_chip="hbm" not in (result.space.data, source.space.data)):
             tiles = [o for o in pattern.form.operands if o.kind == "tile"]
             if len(tiles) != 1 or pattern.form.free_sizes or len(pattern.form.results) != 1:
                 continue
@@ -259,9 +264,8 @@ class _Selector:
             return new.results[0]
         return None
 
-    def movers(self, result: TileType, source: TileType) -> list[Pattern]:
-        """Patterns that copy: on chip an engine comes before a DMA queue, which has no clock of its own."""
-        on_chip = "hbm" not in (result.space.data, source.space.data)
+    def movers(self, on_chip: bool) -> list[Pattern]:
+        """Patterns that copy or fill: on chip an engine comes before a DMA queue, which has no clock of its own."""
 
         def queued(pattern: Pattern) -> bool:
             return all(self.device.engines[e].clock_ghz is None for e in pattern.form.engines)
@@ -395,7 +399,9 @@ class _Selector:
         for n in range(len(form.results)):
             results.append(type_ if n == found.pattern.result else self.byproduct(found, site))
         types = {k: v.type for k, v in operands.items() if isinstance(v.type, TileType)}
-        facts = self.facts(found.pattern, types, results, outs.type if outs is not None and isinstance(outs.type, TileType) else None)
+        facts = self.facts(
+            found.pattern, types, results, outs.type if outs is not None and isinstance(outs.type, TileType) else None
+        )
         new = instruction(
             found.pattern.instruction.name,
             form.name,
@@ -409,8 +415,8 @@ class _Selector:
         )
         self.before(site.op, new)
         for n, r in enumerate(new.results):
-            self.extents[r] = extents if n == found.pattern.result else self.extents.get(
-                next(iter(operands.values())), extents
+            self.extents[r] = (
+                extents if n == found.pattern.result else self.extents.get(next(iter(operands.values())), extents)
             )
         out = new.results[found.pattern.result]
         site.emitted[id(plan)] = out
@@ -419,7 +425,9 @@ class _Selector:
     def temporary(self, found: Match, name: str, site: _Site, type_: TileType) -> TileType:
         """The type of an operand that is computed: fp32 in SBUF, as wide as it is read."""
         inside_fold = isinstance(found.pattern.body, t.Fold)
-        free = const(1) if not found.wide[name] else (site.fold_bound or type_.upper[1]) if inside_fold else type_.upper[1]
+        free = (
+            const(1) if not found.wide[name] else (site.fold_bound or type_.upper[1]) if inside_fold else type_.upper[1]
+        )
         return tile_type([type_.upper[0], free], "f32", "sbuf")
 
     def operand_extents(
@@ -428,7 +436,10 @@ class _Selector:
         if not found.wide[name]:
             return extents[0], self.one(site)
         if isinstance(found.pattern.body, t.Fold):
-            wide = next((v for v in site.reads.values() if isinstance(v.type, TileType) and v.type.upper[1] == site.fold_bound), None)
+            wide = next(
+                (v for v in site.reads.values() if isinstance(v.type, TileType) and v.type.upper[1] == site.fold_bound),
+                None,
+            )
             if wide is not None:
                 return extents[0], self.extents[wide][1]
         return extents
@@ -463,15 +474,11 @@ def _leaf_term(op: LeafOp) -> tuple[t.Term, tuple[Index, ...]]:
     """A leaf's term over (`p`, `f`), reading operand n as `v<n>`; and its symbolic shape."""
     meaning = op.leaf_meaning
     operands = [
-        t.tensor_input(f"v{n}", [const(1) if d == 1 else size_index(_size_name(access.items[k])) for k, d in enumerate(_axes(access.items))])
+        t.tensor_input(f"v{n}", [const(1) if (d := _size_name(i)) == "1" else size_index(d) for i in access.items])
         for n, access in enumerate(meaning.operands)
-    ]  # fmt: skip
+    ]
     (value,) = meaning.denote(operands, op.attributes_of_meaning())
     return value.at([of_var(P), of_var(F)]), value.shape
-
-
-def _axes(items: Sequence[object]) -> list[int]:
-    return [1 if _size_name(i) == "1" else 0 for i in items]
 
 
 def _size_name(item: object) -> str:
@@ -485,8 +492,10 @@ def _composed(inner: LeafOp, reader: LeafOp, operand: int) -> LeafOp | None:
     outer_term, _ = _leaf_term(reader)
     if isinstance(inner_term, t.Fold) or not _straight(inner_term, None) or not _straight(outer_term, f"v{operand}"):
         return None
-    if isinstance(outer_term, t.Fold) and reader.result.type != inner.result.type and not isinstance(
-        outer_term.body, t.Read | t.Apply
+    if (
+        isinstance(outer_term, t.Fold)
+        and reader.result.type != inner.result.type
+        and not isinstance(outer_term.body, t.Read | t.Apply)
     ):
         return None
     if isinstance(outer_term, t.Fold) and any(
@@ -511,9 +520,7 @@ def _composed(inner: LeafOp, reader: LeafOp, operand: int) -> LeafOp | None:
         return f"[{', '.join(map(_size_name, items))}]"
 
     outer_names = {
-        f"v{n}": add(v, shape_text(outer_meaning.operands[n].items))
-        for n, v in enumerate(reader.ins)
-        if n != operand
+        f"v{n}": add(v, shape_text(outer_meaning.operands[n].items)) for n, v in enumerate(reader.ins) if n != operand
     }
     column = shape_text(outer_meaning.operands[operand].items) == "[P, 1]"
     inner_names = {
@@ -603,7 +610,8 @@ class _Planner:
             if found is not None:
                 return found
         best: _Plan | None = None
-        patterns = (*self.selector.patterns.of(x), *self.selector.patterns.bare)
+        movers = self.selector.movers(on_chip=True)
+        patterns = movers if isinstance(x, t.Read) else [*self.selector.patterns.of(x), *movers]
         for pattern in patterns:
             candidate = self.use(pattern, x, wide, result, root)
             if candidate is not None and (best is None or candidate.cost < best.cost):
@@ -699,13 +707,23 @@ class _Planner:
             else:
                 return None
         cost = 1 + sum(p.cost for _, p in operands) + len(copies)
-        # Among equals prefer what the description lists first; a slow engine alone costs a little more.
-        cost += 0.001 * len(pattern.form.results)
+        # Among equals prefer a function that takes every input, then what has no result beside the one that is wanted.
+        cost += sum(_limited(pattern.form.functions[a].ranges.get(m)) for a, m in pattern.functions)
+        cost += BESIDE * (len(pattern.form.results) - 1)
         return _Plan(cost, None, found, tuple(operands), tuple(copies.items()))
 
-    def accepted(self, pattern: Pattern, types: dict[str, TileType], results: list[TileType], outs: TileType | None) -> bool:
+    def accepted(
+        self, pattern: Pattern, types: dict[str, TileType], results: list[TileType], outs: TileType | None
+    ) -> bool:
         facts = self.selector.facts(pattern, types, results, outs)
         return not pattern.form.check(facts, exact=False) and bool(pattern.form.engines_for(facts))
+
+
+def _limited(valid: FunctionRange | None) -> float:
+    """What a range of valid inputs costs."""
+    if valid is None:
+        return 0
+    return NARROW if valid.high < HALF_OF_EXPONENTS else LIMITED
 
 
 def _wanted(rule: OperandRule, type_: TileType) -> tuple[str, str] | None:

@@ -125,7 +125,13 @@ def _spellings(pattern: Pattern) -> Iterator[Pattern]:
     expanded = _expand_inside(pattern.body)
     if expanded is not None:
         yield Pattern(
-            pattern.instruction, pattern.form, pattern.functions, pattern.result, pattern.variables, pattern.shape, expanded
+            pattern.instruction,
+            pattern.form,
+            pattern.functions,
+            pattern.result,
+            pattern.variables,
+            pattern.shape,
+            expanded,
         )
 
 

@@ -44,7 +44,7 @@ UNLIMITED = 1 << 30
 
 
 def turned_dtype(device: Device, dtype: str) -> str:
-    """The element type in PSUM of a tile that the tensor engine transposes: its own, or fp32 where only that is written."""
+    """The element type in PSUM of a tile that the tensor engine turns: its own, or fp32 where only that is written."""
     full = (device.limits["partitions"], device.limits["partitions"])
     for wanted in (dtype, "f32"):
         for instruction in device.instructions.values():
@@ -81,7 +81,9 @@ def default_steps(nest: Nest, device: Device, free: int) -> dict[str, int]:
     }
 
 
-def held_bytes(nest: Nest, steps: Mapping[str, int], values: Mapping[str, int], device: Device) -> dict[str, int] | None:
+def held_bytes(
+    nest: Nest, steps: Mapping[str, int], values: Mapping[str, int], device: Device
+) -> dict[str, int] | None:
     """Bytes per partition of every value in SBUF (`sbuf`) and PSUM (`psum`), all counted at once.
 
     None when a value holds a whole dimension whose size is not known, or more of one in PSUM than a tile.
@@ -127,4 +129,15 @@ def fits(nest: Nest, steps: Mapping[str, int], values: Mapping[str, int], device
     )
 
 
-__all__ = ["DEVICE", "FREE_STEP", "Index", "Leaf", "default_steps", "device_of", "fits", "held_bytes", "limit_of", "values_of"]
+__all__ = [
+    "DEVICE",
+    "FREE_STEP",
+    "Index",
+    "Leaf",
+    "default_steps",
+    "device_of",
+    "fits",
+    "held_bytes",
+    "limit_of",
+    "values_of",
+]

@@ -309,7 +309,9 @@ class _Emitter:
 
     # -- index arithmetic ----------------------------------------------------------------------------------------
 
-    def index(self, block: Block, expression: str, names: Sequence[str] = (), operands: Sequence[SSAValue] = ()) -> SSAValue:
+    def index(
+        self, block: Block, expression: str, names: Sequence[str] = (), operands: Sequence[SSAValue] = ()
+    ) -> SSAValue:
         where = self.entry if not operands else block
         key = (where, expression, tuple(operands))
         if key not in self.index_cache:
@@ -359,19 +361,33 @@ class _Emitter:
             self.prepare(node, child, block, scope)
             self.emit_loop(child, block, scope)
 
+    def fold_of(self, name: str) -> _Loop | None:
+        """The outermost loop around a definition, inside its scope, that the value folds over."""
+        red = self.leaf[name].red
+        return next((x for x in self.crossed(name) if x.key in red), None)
+
     def prepare(self, node: _Loop, child: _Loop, block: Block, scope: _Scope) -> None:
-        """Create the accumulators and buffers whose scope is here and whose definition is inside `child`."""
+        """Create the buffers whose scope is here and whose definition is inside `child`, and the accumulators of the
+        folds that `child` is the outermost loop of."""
         for leaf in _leaves_in(child):
-            if leaf.kind == "store" or self.scope_of[leaf.name] is not node or leaf.name in scope.values:
+            if leaf.kind == "store":
                 continue
-            held = (self.region(block, leaf.dims[0], scope.loops), self.region(block, leaf.dims[1], scope.loops))
-            self.held[leaf.name] = held
-            sizes = [self.extent(block, r) for r in held]
-            type_ = tile_type([parse(r.bound) for r in held], leaf.dtype, leaf.space)
-            folds = any(loop.key in leaf.red for loop in self.crossed(leaf.name))
-            op = NeutralOp(leaf.monoid or "sum", sizes, type_) if folds else EmptyOp(sizes, type_)
-            block.add_op(op)
-            scope.values[leaf.name] = op.result
+            fold = self.fold_of(leaf.name)
+            if fold is child:
+                held = self.held_here(leaf, block, scope)
+                self.held[_accumulator(leaf.name)] = held
+                op = NeutralOp(leaf.monoid or "sum", [self.extent(block, r) for r in held], _type_of(held, leaf))
+                block.add_op(op)
+                scope.values[_accumulator(leaf.name)] = op.result
+            elif self.scope_of[leaf.name] is node and leaf.name not in scope.values:
+                held = self.held_here(leaf, block, scope)
+                self.held[leaf.name] = held
+                empty = EmptyOp([self.extent(block, r) for r in held], _type_of(held, leaf))
+                block.add_op(empty)
+                scope.values[leaf.name] = empty.result
+
+    def held_here(self, leaf: Leaf, block: Block, scope: _Scope) -> tuple[_Region, _Region]:
+        return (self.region(block, leaf.dims[0], scope.loops), self.region(block, leaf.dims[1], scope.loops))
 
     def emit_loop(self, loop: _Loop, block: Block, scope: _Scope) -> None:
         key = loop.key
@@ -382,8 +398,10 @@ class _Emitter:
                 if (leaf.tensor, COLLECT) not in carried:
                     carried.append((leaf.tensor, COLLECT))
             elif loop in self.crossed(leaf.name):
+                fold = self.fold_of(leaf.name)
+                inside = fold is not None and (loop is fold or fold in loop.chain())
                 kind = leaf.monoid if key in leaf.red and leaf.monoid else COLLECT
-                carried.append((leaf.name, kind))
+                carried.append((_accumulator(leaf.name) if inside else leaf.name, kind))
         active = scope.loops.get(key.dim)
         if active:
             _, start, extent = active[-1]
@@ -403,6 +421,22 @@ class _Emitter:
         block.add_op(op)
         for (name, _), result in zip(carried, op.results_, strict=True):
             scope.values[name] = result
+        for leaf in _leaves_in(loop):
+            if leaf.kind != "store" and self.fold_of(leaf.name) is loop:
+                self.folded(leaf, block, scope)
+
+    def folded(self, leaf: Leaf, block: Block, scope: _Scope) -> None:
+        """A fold is complete: its accumulator is the value, or a region of the buffer that holds it."""
+        result, here = scope.values[_accumulator(leaf.name)], self.held[_accumulator(leaf.name)]
+        scope.fresh[leaf.name] = (result, here)
+        if leaf.name not in scope.values:
+            scope.values[leaf.name] = result
+            self.held[leaf.name] = here
+            return
+        offsets = [self.offset(block, h, o) for h, o in zip(here, self.held[leaf.name], strict=True)]
+        placed = InsertOp(result, scope.values[leaf.name], offsets)
+        block.add_op(placed)
+        scope.values[leaf.name] = placed.result
 
     def emit_leaf(self, leaf: Leaf, block: Block, scope: _Scope) -> None:
         here = (self.region(block, leaf.dims[0], scope.loops), self.region(block, leaf.dims[1], scope.loops))
@@ -414,42 +448,56 @@ class _Emitter:
             block.add_op(op)
             scope.values[leaf.tensor] = op.result
             return
-        type_ = tile_type([parse(r.bound) for r in here], leaf.dtype, leaf.space)
+        type_ = _type_of(here, leaf)
         dims = dims_attribute(leaf.dims)
-        buffered = bool(self.crossed(leaf.name))
-        held = self.held.get(leaf.name, here)
-        in_place = held == here
         if leaf.kind == "load":
             starts = self.starts(leaf, here, block, scope)
             made = LoadOp(
                 scope.values[leaf.tensor], starts, [self.extent(block, r) for r in here], leaf.axes, type_, dims
             )
             block.add_op(made)
-            result = made.result
-        else:
-            operands = [self.operand(n, leaf, block, scope) for n in leaf.ins]
-            outs: SSAValue | None = None
-            if leaf.red & {x.key for x in self.crossed(leaf.name) if x.key is not None}:
-                outs = scope.values[leaf.name]
-                if not in_place:
-                    outs = self.part(outs, here, held, block)
-            elif leaf.red:
-                outs = self.neutral(leaf, here, block, type_)
-            computed = LeafOp(
-                leaf.text, operands, type_, outs=outs, accumulate=leaf.monoid if outs is not None else None, dims=dims
-            )
+            self.defined(leaf, made.result, here, block, scope)
+            return
+        operands = [self.operand(n, leaf, block, scope) for n in leaf.ins]
+        if self.fold_of(leaf.name) is not None:
+            accumulator = _accumulator(leaf.name)
+            held = self.held[accumulator]
+            whole = held == here
+            outs = scope.values[accumulator] if whole else self.part(scope.values[accumulator], here, held, block)
+            computed = LeafOp(leaf.text, operands, type_, outs=outs, accumulate=leaf.monoid, dims=dims)
             block.add_op(computed)
-            result = computed.result
+            computed.result.name_hint = leaf.name
+            result: SSAValue = computed.result
+            if not whole:
+                placed = InsertOp(
+                    result,
+                    scope.values[accumulator],
+                    [self.offset(block, h, o) for h, o in zip(here, held, strict=True)],
+                )
+                block.add_op(placed)
+                result = placed.result
+            scope.values[accumulator] = result
+            return
+        outs = self.neutral(leaf, here, block, type_) if leaf.red else None
+        computed = LeafOp(
+            leaf.text, operands, type_, outs=outs, accumulate=leaf.monoid if leaf.red else None, dims=dims
+        )
+        block.add_op(computed)
+        self.defined(leaf, computed.result, here, block, scope)
+
+    def defined(self, leaf: Leaf, result: SSAValue, here: tuple[_Region, _Region], block: Block, scope: _Scope) -> None:
+        """A value is made: it stands on its own, or is a region of the buffer that holds it."""
         result.name_hint = leaf.name
         scope.fresh[leaf.name] = (result, here)
-        if buffered and not (in_place and leaf.red):
+        if self.crossed(leaf.name):
+            held = self.held[leaf.name]
             offsets = [self.offset(block, h, o) for h, o in zip(here, held, strict=True)]
             placed = InsertOp(result, scope.values[leaf.name], offsets)
             block.add_op(placed)
             scope.values[leaf.name] = placed.result
         else:
             scope.values[leaf.name] = result
-            self.held.setdefault(leaf.name, here)
+            self.held[leaf.name] = here
 
     def starts(self, leaf: Leaf, here: tuple[_Region, _Region], block: Block, scope: _Scope) -> list[SSAValue]:
         """Where a load or store begins, per axis of its tensor."""
@@ -468,7 +516,9 @@ class _Emitter:
         block.add_op(op)
         return op.result
 
-    def part(self, value: SSAValue, here: tuple[_Region, _Region], held: tuple[_Region, _Region], block: Block) -> SSAValue:
+    def part(
+        self, value: SSAValue, here: tuple[_Region, _Region], held: tuple[_Region, _Region], block: Block
+    ) -> SSAValue:
         source = value.type
         assert isinstance(source, TileType)
         type_ = tile_type([parse(r.bound) for r in here], source.dtype, source.space.data)
@@ -495,12 +545,20 @@ class _Emitter:
                 regions.append(self.region(block, d, scope.loops))
         here = (regions[0], regions[1])
         found = scope.fresh.get(name)
-        if found is not None and found[1] == here and not self.leaf[name].red:
+        if found is not None and found[1] == here:
             return found[0]
         held = self.held[name]
         if here == held:
             return scope.values[name]
         return self.part(scope.values[name], here, held, block)
+
+
+def _accumulator(name: str) -> str:
+    return f"{name} in the making"
+
+
+def _type_of(regions: tuple[_Region, _Region], leaf: Leaf) -> TileType:
+    return tile_type([parse(r.bound) for r in regions], leaf.dtype, leaf.space)
 
 
 def scopes(root: _Loop, nest: Nest) -> Iterable[tuple[Leaf, tuple[str, str]]]:
@@ -513,6 +571,9 @@ def scopes(root: _Loop, nest: Nest) -> Iterable[tuple[Leaf, tuple[str, str]]]:
         for loop in emitter.crossed(name):
             if loop.key is not None and loop.key.dim not in leaf.dims and loop.key not in leaf.red:
                 raise NotHeld(f"{name} is read outside the loop over {loop.key.dim}")
+        fold = emitter.fold_of(name)
+        if fold is not None and any(fold in x.chain() and x.key not in leaf.red for x in emitter.crossed(name)):
+            raise NotHeld(f"{name} would be folded for many tiles at once")
         chain = emitter.scope_of[name].chain()
         if emitter.scope_of[name] is emitter.home[name]:
             chain = emitter.home[name].chain()
@@ -558,7 +619,9 @@ def collect(func: FuncOp) -> Nest:
     sizes_attr, parameters_attr = func.attributes.get(SIZES), func.attributes.get(PARAMETERS)
     if not isinstance(sizes_attr, DictionaryAttr) or not isinstance(parameters_attr, DictionaryAttr):
         raise AxonError(
-            f"function @{func.sym_name.data} is not a tile program", where=place(func), accepted="the output of tile-symbolic"
+            f"function @{func.sym_name.data} is not a tile program",
+            where=place(func),
+            accepted="the output of tile-symbolic",
         )
     sizes = {d: parse(v.data) for d, v in sizes_attr.data.items() if isinstance(v, StringAttr)}
     parameters = {p: v.data for p, v in parameters_attr.data.items() if isinstance(v, StringAttr)}
@@ -609,9 +672,9 @@ class _Reader:
                 case LeafOp():
                     self.leaves.append(self.computation(op, path))
                 case InsertOp():
-                    self.named.setdefault(self.value[op.into], self.value[op.value]) if self.value[op.into] != self.value[
-                        op.value
-                    ] else None
+                    self.named.setdefault(self.value[op.into], self.value[op.value]) if self.value[
+                        op.into
+                    ] != self.value[op.value] else None
                     self.value[op.result] = self.value[op.value]
                 case ExtractOp():
                     self.value[op.result] = self.value[op.source]
@@ -622,8 +685,15 @@ class _Reader:
                     dims = next(x.dims for x in self.leaves if x.name == source)
                     self.leaves.append(
                         Leaf(
-                            "store", name, dims, keys, (source,), tensor=name, axes=op.axis_map(), at=self.at(op),
-                        )  # fmt: skip
+                            "store",
+                            name,
+                            dims,
+                            keys,
+                            (source,),
+                            tensor=name,
+                            axes=op.axis_map(),
+                            at=self.at(op),
+                        )
                     )
                 case _:
                     pass
@@ -645,7 +715,9 @@ class _Reader:
 
     def dims(self, op: LoadOp | LeafOp) -> tuple[str, str]:
         if op.dims is None or len(op.dims.data) != 2:
-            raise AxonError(f"'{op.name}' does not say which dimensions it runs over", where=place(op), accepted='dims ["m", "k"]')
+            raise AxonError(
+                f"'{op.name}' does not say which dimensions it runs over", where=place(op), accepted='dims ["m", "k"]'
+            )
         return (op.dims.data[0].data, op.dims.data[1].data)
 
     def at(self, op: LoadOp | StoreOp) -> tuple[str, ...]:
@@ -660,9 +732,16 @@ class _Reader:
         type_ = result.type
         assert isinstance(type_, TileType)
         return Leaf(
-            kind, name, self.dims(op), keys, tensor=self.tensor[op.source], axes=op.axis_map(), at=self.at(op),
-            dtype=dtype_name(type_.element_type), space=type_.space.data,
-        )  # fmt: skip
+            kind,
+            name,
+            self.dims(op),
+            keys,
+            tensor=self.tensor[op.source],
+            axes=op.axis_map(),
+            at=self.at(op),
+            dtype=dtype_name(type_.element_type),
+            space=type_.space.data,
+        )
 
     def computation(self, op: LeafOp, path: tuple[tuple[ForOp, LoopKey], ...]) -> Leaf:
         name = f"v{len(self.leaves)}"
@@ -681,9 +760,31 @@ class _Reader:
         self.value[op.result] = name
         monoid = op.accumulate.data if op.accumulate is not None else None
         return Leaf(
-            "compute", name, self.dims(op), tuple(k for _, k in path), ins, op.text.data, monoid, frozenset(red),
-            dtype=dtype_name(type_.element_type), space=type_.space.data,
-        )  # fmt: skip
+            "compute",
+            name,
+            self.dims(op),
+            tuple(k for _, k in path),
+            ins,
+            op.text.data,
+            monoid,
+            frozenset(red),
+            dtype=dtype_name(type_.element_type),
+            space=type_.space.data,
+        )
 
 
-__all__ = ["COPY", "MATMUL", "PARAMETERS", "SIZES", "TRANSPOSE", "Leaf", "LoopKey", "Nest", "NotHeld", "build", "collect", "emit", "scopes"]
+__all__ = [
+    "COPY",
+    "MATMUL",
+    "PARAMETERS",
+    "SIZES",
+    "TRANSPOSE",
+    "Leaf",
+    "LoopKey",
+    "Nest",
+    "NotHeld",
+    "build",
+    "collect",
+    "emit",
+    "scopes",
+]

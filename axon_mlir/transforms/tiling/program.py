@@ -146,7 +146,7 @@ class _Dims:
         return name
 
     def unify(self, a: str, b: str) -> str:
-        """Make two dimensions one, unless their sizes differ or a computation runs over both; the representative of a."""
+        """Make two dimensions one, unless their sizes differ or a computation runs over both; what stands for a."""
         a, b = self.find(a), self.find(b)
         if a == b or self.sizes[a] != self.sizes[b]:
             return a
@@ -176,7 +176,9 @@ def analyse(func: FuncOp) -> Program:
     def materialise(value: t.Comprehension, op: Operation) -> t.Comprehension:
         tensor = Tensor(f"t{len(computations)}", value.shape, value.dtype or "f32")
         tensors[tensor.name] = tensor
-        unit: dict[Size | Var, Index] = {v: const(0) for v, n in zip(value.variables, value.shape, strict=True) if n == 1}
+        unit: dict[Size | Var, Index] = {
+            v: const(0) for v, n in zip(value.variables, value.shape, strict=True) if n == 1
+        }
         value = replace(value, body=t.substitute(value.body, unit))
         computations.append(_computation(tensor, value, dims, op))
         return t.tensor_input(tensor.name, value.shape, value.dtype)
@@ -223,7 +225,10 @@ def _output(
     body = value.body
     if isinstance(body, t.Read) and body.tensor in names and body.tensor not in outputs:
         own = names[body.tensor].result
-        plain = [i == 0 if n == 1 else i.atom == v for i, v, n in zip(body.indices, value.variables, value.shape, strict=False)]
+        plain = [
+            i == 0 if n == 1 else i.atom == v
+            for i, v, n in zip(body.indices, value.variables, value.shape, strict=False)
+        ]
         if own.shape == value.shape and all(plain) and own.dtype == value.dtype:
             return own.name
     copied = materialise(value, op)

@@ -59,9 +59,7 @@ def structure_of(func: FuncOp) -> Structure:
     entries = attribute.data if isinstance(attribute, DictionaryAttr) else {"": attribute}
     for name, value in entries.items():
         if name not in known:
-            raise AxonError(
-                f"{STRUCTURE}: '{name}' is not a choice", where=place(func), accepted=", ".join(known)
-            )
+            raise AxonError(f"{STRUCTURE}: '{name}' is not a choice", where=place(func), accepted=", ".join(known))
         if isinstance(value, ArrayAttr) and name not in CHOICES:
             values[name] = tuple(v.data for v in value.data if isinstance(v, StringAttr))
         elif isinstance(value, StringAttr) and value.data in CHOICES.get(name, ()):

@@ -118,7 +118,7 @@ class _Fuser:
         if not any(on_engine(x) for x in readers):
             # Run the readers under the producer's loops: same dimension, the producer's step.
             for key in load.path:
-                theirs = [k for k in store.path if k.dim == key.dim]
+                theirs = [k for k in store.path if (k.dim, k.level) == (key.dim, key.level)]
                 if theirs and theirs[0] != key:
                     rename[key] = theirs[0]
             members = self.computation_of(nest, load)
@@ -169,7 +169,9 @@ class _Fuser:
             else x
             for x in leaves
         ]
-        used_steps = {k.step for x in leaves for k in x.path} | {d[1:] for x in leaves for d in x.dims if d.startswith("*")}
+        used_steps = {k.step for x in leaves for k in x.path} | {
+            d[1:] for x in leaves for d in x.dims if d.startswith("*")
+        }
         parameters = {p: c for p, c in nest.parameters.items() if p in used_steps}
         tensors = {n: ty for n, ty in nest.tensors.items() if n in {x.tensor for x in leaves if x.kind == "store"}}
         return replace(nest, leaves=leaves, parameters=parameters, tensors=tensors)

@@ -8,6 +8,7 @@ held on chip fits. `tile-instantiate{steps="m_part=64,k_free=256"}` sets paramet
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import gcd
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -39,6 +40,7 @@ class TileInstantiate(ModulePass):
         for func in [f for f in op.body.block.ops if isinstance(f, FuncOp) and not f.is_declaration]:
             nest = collect(func)
             chosen = chosen_steps(nest, values_of(func), device, self.given(nest, device, func))
+            check_nested(nest, chosen, func)
             new = emit(func, instantiated(nest, chosen))
             block = func.parent
             assert block is not None
@@ -71,11 +73,47 @@ def chosen_steps(nest: Nest, values: dict[str, int], device: Device, given: dict
     """A number for every parameter."""
     free = LARGEST_FREE
     while free > SMALLEST_FREE:
-        steps = {**clipped(default_steps(nest, device, free), nest, values), **given}
+        steps = aligned({**clipped(default_steps(nest, device, free), nest, values), **given}, nest, given)
         if fits(nest, steps, values, device):
             return steps
         free //= 2
-    return {**clipped(default_steps(nest, device, free), nest, values), **given}
+    return aligned({**clipped(default_steps(nest, device, free), nest, values), **given}, nest, given)
+
+
+def nested(nest: Nest) -> list[tuple[LoopKey, LoopKey]]:
+    """Pairs of loops over one dimension, one inside the other, outermost pairs first."""
+    out: dict[tuple[LoopKey, LoopKey], None] = {}
+    for leaf in nest.leaves:
+        for n, outer in enumerate(leaf.path):
+            for inner in leaf.path[n + 1 :]:
+                if inner.dim == outer.dim:
+                    out.setdefault((outer, inner))
+    return list(out)
+
+
+def aligned(steps: dict[str, int], nest: Nest, given: dict[str, int]) -> dict[str, int]:
+    """Steps of nested loops made to divide each other, by changing what was not given."""
+    out = dict(steps)
+    for outer, inner in nested(nest):
+        if outer.step not in out or inner.step not in out or out[outer.step] % out[inner.step] == 0:
+            continue
+        if inner.step not in given:
+            out[inner.step] = gcd(out[outer.step], out[inner.step])
+        elif outer.step not in given:
+            out[outer.step] = max(1, out[outer.step] // out[inner.step]) * out[inner.step]
+    return out
+
+
+def check_nested(nest: Nest, steps: dict[str, int], func: FuncOp) -> None:
+    """A loop inside another one over the same dimension divides its step, so that tiles stay aligned."""
+    for outer, inner in nested(nest):
+        big, small = (steps.get(k.step) or int(k.step) for k in (outer, inner))
+        if big % small:
+            raise AxonError(
+                f"tile-instantiate: {outer.step} = {big} is not a multiple of {inner.step} = {small}",
+                where=place(func),
+                accepted="steps of nested loops that divide each other",
+            )
 
 
 def clipped(steps: dict[str, int], nest: Nest, values: dict[str, int]) -> dict[str, int]:

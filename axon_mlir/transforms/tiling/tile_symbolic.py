@@ -48,6 +48,7 @@ PART, FREE, MOVING, BLOCK = "part", "free", "moving", "block"
 ROLES = {PART: "<= partitions", FREE: "<= free_elements_psum", MOVING: "<= moving_free", BLOCK: "any"}
 """The role of a step -> the constraint on it: a device limit, or none."""
 
+
 @dataclass(frozen=True)
 class TileSymbolic(ModulePass):
     """Lower tensor_hl functions to unfused symbolic tile programs."""
@@ -163,9 +164,7 @@ class _Builder:
     def path(self, *loops: LoopKey) -> tuple[LoopKey, ...]:
         """Loops with the block loops of their dimensions in front."""
         present = {k.dim for k in loops}
-        blocks = [
-            LoopKey(d, "block", self.parameter(d, BLOCK)) for d in self.structure.blocks if d in present
-        ]
+        blocks = [LoopKey(d, "block", self.parameter(d, BLOCK)) for d in self.structure.blocks if d in present]
         return (*blocks, *loops)
 
     def single(self, dims: tuple[str, ...] | list[str]) -> tuple[LoopKey, ...]:
@@ -181,7 +180,13 @@ class _Builder:
     # -- moves ---------------------------------------------------------------------------------------------------
 
     def load(
-        self, c: Computation, read: t.Read, part: str | None, free: str | None, path: tuple[LoopKey, ...], turn: bool = False
+        self,
+        c: Computation,
+        read: t.Read,
+        part: str | None,
+        free: str | None,
+        path: tuple[LoopKey, ...],
+        turn: bool = False,
     ) -> str:
         """Load the elements that a computation reads, with `part` on the partitions and `free` along them.
 
@@ -204,7 +209,9 @@ class _Builder:
                 (first if first is not None else self.repeated(part), second or ""),
                 path,
                 tensor=read.tensor,
-                axes=tuple(0 if d is not None and d == part else 1 if d is not None and d == free else None for d in of_axis),
+                axes=tuple(
+                    0 if d is not None and d == part else 1 if d is not None and d == free else None for d in of_axis
+                ),
                 at=tuple("" if d in (None, part, free) else d or "" for d in of_axis),
                 dtype=dtype,
             )
@@ -257,7 +264,9 @@ class _Builder:
     def computation(self, c: Computation) -> None:
         folds, inner = folds_of(c.body)
         if len({f.monoid for f in folds}) > 1:
-            raise UnsupportedError(f"'{c.op.name}' folds by different monoids, which cannot be tiled yet", where=place(c.op))
+            raise UnsupportedError(
+                f"'{c.op.name}' folds by different monoids, which cannot be tiled yet", where=place(c.op)
+            )
         contraction = contraction_of(c)
         if not folds:
             self.elementwise(c)
@@ -270,7 +279,11 @@ class _Builder:
         """Partition and free dimension of an elementwise result: as its operands lie, else the last two dimensions."""
         for r in reads_of(c.body):
             layout = self.layout.get(r.tensor)
-            if layout is not None and layout[0] in kept and (layout[1] in kept or (len(kept) == 1 and layout[1] is None)):
+            if (
+                layout is not None
+                and layout[0] in kept
+                and (layout[1] in kept or (len(kept) == 1 and layout[1] is None))
+            ):
                 return layout
         if len(kept) >= 2:
             return kept[-2], kept[-1]
@@ -297,7 +310,13 @@ class _Builder:
         self.store(c, value, part, free, path)
 
     def compute(
-        self, c: Computation, names: dict[t.Read, str], body: t.Term, part: str | None, free: str | None, path: tuple[LoopKey, ...]
+        self,
+        c: Computation,
+        names: dict[t.Read, str],
+        body: t.Term,
+        part: str | None,
+        free: str | None,
+        path: tuple[LoopKey, ...],
     ) -> str:
         value = self.value()
         self.leaves.append(
@@ -379,7 +398,9 @@ class _Builder:
             value = total
         self.store(c, self.rounded(c, value, dims, outer, copy=not block), m, n, outer)
 
-    def rounded(self, c: Computation, value: str, dims: tuple[str, str], path: tuple[LoopKey, ...], copy: bool = False) -> str:
+    def rounded(
+        self, c: Computation, value: str, dims: tuple[str, str], path: tuple[LoopKey, ...], copy: bool = False
+    ) -> str:
         """The accumulated value in the result's type, in SBUF."""
         if not copy and self.leaves[-1].dtype == c.result.dtype:
             return value
@@ -411,7 +432,11 @@ def _wanted_partitions(program: Program) -> dict[str, str]:
 
 
 def leaf_text(
-    body: t.Term, reads: list[t.Read], dims: dict[Var, str | None], axes: tuple[str | None, str | None], fold: str | None = None
+    body: t.Term,
+    reads: list[t.Read],
+    dims: dict[Var, str | None],
+    axes: tuple[str | None, str | None],
+    fold: str | None = None,
 ) -> str:
     """A computation's element as the meaning of a leaf over tiles `[P, F]` (columns `[P, 1]`)."""
     part, free = axes
@@ -439,8 +464,7 @@ def leaf_text(
     if fold is not None:
         assert fold in MONOIDS
         return (
-            f"op leaf({', '.join(signature)}){attributes} -> c[P, 1] "
-            f"{{ c[p, 0] = {fold}(q < F: {t.text(renamed)}) }}"
+            f"op leaf({', '.join(signature)}){attributes} -> c[P, 1] {{ c[p, 0] = {fold}(q < F: {t.text(renamed)}) }}"
         )
     return f"op leaf({', '.join(signature)}){attributes} -> c[P, F] {{ c[p, f] = {t.text(renamed)} }}"
 
