@@ -173,7 +173,12 @@ def lower(
     lowering.check(module, f"{name} {sizes} tile-fuse {parameters}", parameters)
     steps = random_steps(the_function(module), device, draw)
     what = f"{name} {sizes} {dtype} {device} {steps}"
-    TileInstantiate(",".join(f"{p}={n}" for p, n in steps.items())).apply(context, module)
+    try:
+        TileInstantiate(",".join(f"{p}={n}" for p, n in steps.items())).apply(context, module)
+    except AxonError as error:
+        # Steps of nested loops must divide each other.
+        assert "is not a multiple of" in error.message
+        TileInstantiate().apply(context, module)
     lowering.check(module, f"{what} tile-instantiate", {})
     IsaSelect().apply(context, module)
     lowering.check(module, f"{what} isa-select", {})
@@ -188,7 +193,7 @@ SIZES = st.fixed_dictionaries({"m": LENGTHS, "k": LENGTHS, "n": LENGTHS})
 QUICK = [Phase.explicit, Phase.reuse, Phase.generate]
 
 
-@settings(max_examples=cases(60, 500), phases=QUICK)
+@settings(max_examples=cases(50, 500), phases=QUICK)
 @given(
     name=st.sampled_from(sorted(SIGNATURES)),
     sizes=SIZES,
