@@ -73,3 +73,15 @@ def test_the_demo_on_other_devices(device: str, tmp_path: Path) -> None:
     result = json.loads((out / "result.json").read_text())
     assert result["device"] == device
     check_result(result)
+
+
+def test_the_gated_example(tmp_path: Path) -> None:
+    """Of several functions in a file one is asked for; `exp` brings its largest inputs into the gate."""
+    specs = [word for spec in ("bf16[130,70]", "bf16[70,200]", "bf16[70,200]") for word in ("--arg", spec)]
+    example = Path(__file__).parents[2] / "examples" / "gate_up.py"
+    out = tmp_path / "out"
+    code, _, stderr = axon("compile", f"{example}:gate_up", *specs, "-q", "-o", str(out))
+    assert code == 0, stderr
+    result = json.loads((out / "result.json").read_text())
+    check_result(result)
+    assert "largest for exp" in [entry["name"] for entry in result["numeric"]["inputs"]]
