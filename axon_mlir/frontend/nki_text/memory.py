@@ -25,7 +25,6 @@ from axon_mlir.errors import UnsupportedError
 from axon_mlir.frontend.nki_text.values import Frame, Range, Storage, View, positive, upper_bound
 from axon_mlir.semantics.functions import MONOIDS
 from axon_mlir.semantics.index import Div, Index, Size, Var, ceil_div, const, fresh_var, maximum, minimum, of_var
-from axon_mlir.semantics.index import size as size_index
 from axon_mlir.semantics.shapes import tensor_type
 
 OVERWRITE = "overwrite"
@@ -160,7 +159,8 @@ class Scope:
                 name += "_"
             names.append(name)
             operands.append(scope.counter_value())
-            binding[v] = size_index(name)
+            # A variable, not a size: it may be 0.
+            binding[v] = of_var(Var(name))
         op = IndexOp(str(term.substitute(binding)), names, operands)
         self.add(op)
         return op.result

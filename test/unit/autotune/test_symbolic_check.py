@@ -98,6 +98,14 @@ def test_structures(name: str, structure: str) -> None:
     assert found.verdict == "proved", found.report()
 
 
+@pytest.mark.parametrize("structure", ["", "sbuf"])
+def test_not_refuted(structure: str) -> None:
+    """Run at small sizes the rebuilt function stops nowhere: loops in loops that run once, regions of one element."""
+    func, text = kernel("ref_matmul", PROGRAMS["ref_matmul"], structure)
+    found = prove_kernel(func, text, "trn2", use_filter=True)
+    assert found.verdict == "proved", found.report()
+
+
 MUTATED = (
     ("ref_tmm", ""),
     ("ref_axpby", ""),
