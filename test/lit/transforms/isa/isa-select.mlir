@@ -1,0 +1,81 @@
+// RUN: axon-opt %s -p 'tile-instantiate{steps="m_part=64,k_free=256"},isa-select' | filecheck %s
+// RUN: axon-opt %s -p 'tile-instantiate{steps="m_part=64,k_free=256"},isa-select' | axon-opt | filecheck %s
+
+// A load is a view of HBM and the instruction that moves it; leaves with one reader are one instruction where one can:
+// here exp(2 * x) is an activation with a scale.
+// CHECK-LABEL: func.func @scaled
+// CHECK:       %[[V:.*]] = tile.load %x{{.*}} -> !tile.tile<["64", "256"], f32, hbm>
+// CHECK-NEXT:  %[[A:.*]] = trn_isa.dma_copy copy (%[[V]]) [dma] : {{.*}} -> !tile.tile<["64", "256"], f32, sbuf>
+// CHECK-NEXT:  %[[B:.*]] = trn_isa.activation {{.*}}<fn = exp> (%[[A]]) {scale = "2"} [scalar]
+// CHECK-NEXT:  %[[C:.*]] = trn_isa.dma_copy copy (%[[B]]) [dma] : {{.*}} -> !tile.tile<["64", "256"], f32, hbm>
+// CHECK-NEXT:  tile.store %[[C]] into
+// CHECK-NOT:   tile.leaf
+func.func @scaled(%x: tensor<?x?xf32, ["M", "K"]>) -> tensor<?x?xf32, ["M", "K"]>
+    attributes {tile.sizes = {m = "M", k = "K"}, tile.parameters = {m_part = "<= partitions", k_free = "<= free_elements_psum"}} {
+  %zero = tile.index "0"
+  %M = tile.index "M"
+  %K = tile.index "K"
+  %out = tile.empty(%M, %K) : tensor<?x?xf32, ["M", "K"]>
+  %r = tile.for m.tile (%m, %mn) = %zero to %M step "m_part" (collect %o = %out : tensor<?x?xf32, ["M", "K"]>) {
+    %s = tile.for k.tile (%k, %kn) = %zero to %K step "k_free" (collect %p = %o : tensor<?x?xf32, ["M", "K"]>) {
+      %a = tile.load %x[%m along p, %k along f] (%mn, %kn) : tensor<?x?xf32, ["M", "K"]> -> !tile.tile<["m_part", "k_free"], f32, sbuf> dims ["m", "k"]
+      %b = tile.leaf "op leaf(a[P, F]) -> c[P, F] { c[p, f] = 2 * a[p, f] }" (%a) : (!tile.tile<["m_part", "k_free"], f32, sbuf>) -> !tile.tile<["m_part", "k_free"], f32, sbuf> dims ["m", "k"]
+      %c = tile.leaf "op leaf(a[P, F]) -> c[P, F] { c[p, f] = exp(a[p, f]) }" (%b) : (!tile.tile<["m_part", "k_free"], f32, sbuf>) -> !tile.tile<["m_part", "k_free"], f32, sbuf> dims ["m", "k"]
+      %q = tile.store %c into %p[%m along p, %k along f] : !tile.tile<["m_part", "k_free"], f32, sbuf>, tensor<?x?xf32, ["M", "K"]>
+      tile.yield %q : tensor<?x?xf32, ["M", "K"]>
+    }
+    tile.yield %s : tensor<?x?xf32, ["M", "K"]>
+  }
+  func.return %r : tensor<?x?xf32, ["M", "K"]>
+}
+
+// A value with two readers is made once.
+// CHECK-LABEL: func.func @shared
+// CHECK:       %[[E:.*]] = trn_isa.activation {{.*}}<fn = exp>
+// CHECK-NEXT:  trn_isa.tensor_tensor binary<fn = mul> (%[[E]], %[[E]])
+// CHECK-NEXT:  trn_isa.dma_copy
+func.func @shared(%x: tensor<?x?xf32, ["M", "K"]>) -> tensor<?x?xf32, ["M", "K"]>
+    attributes {tile.sizes = {m = "M", k = "K"}, tile.parameters = {m_part = "<= partitions", k_free = "<= free_elements_psum"}} {
+  %zero = tile.index "0"
+  %M = tile.index "M"
+  %K = tile.index "K"
+  %out = tile.empty(%M, %K) : tensor<?x?xf32, ["M", "K"]>
+  %r = tile.for m.tile (%m, %mn) = %zero to %M step "m_part" (collect %o = %out : tensor<?x?xf32, ["M", "K"]>) {
+    %s = tile.for k.tile (%k, %kn) = %zero to %K step "k_free" (collect %p = %o : tensor<?x?xf32, ["M", "K"]>) {
+      %a = tile.load %x[%m along p, %k along f] (%mn, %kn) : tensor<?x?xf32, ["M", "K"]> -> !tile.tile<["m_part", "k_free"], f32, sbuf> dims ["m", "k"]
+      %b = tile.leaf "op leaf(a[P, F]) -> c[P, F] { c[p, f] = exp(a[p, f]) }" (%a) : (!tile.tile<["m_part", "k_free"], f32, sbuf>) -> !tile.tile<["m_part", "k_free"], f32, sbuf> dims ["m", "k"]
+      %c = tile.leaf "op leaf(a[P, F], b[P, F]) -> c[P, F] { c[p, f] = a[p, f] * b[p, f] }" (%b, %b) : (!tile.tile<["m_part", "k_free"], f32, sbuf>, !tile.tile<["m_part", "k_free"], f32, sbuf>) -> !tile.tile<["m_part", "k_free"], f32, sbuf> dims ["m", "k"]
+      %q = tile.store %c into %p[%m along p, %k along f] : !tile.tile<["m_part", "k_free"], f32, sbuf>, tensor<?x?xf32, ["M", "K"]>
+      tile.yield %q : tensor<?x?xf32, ["M", "K"]>
+    }
+    tile.yield %s : tensor<?x?xf32, ["M", "K"]>
+  }
+  func.return %r : tensor<?x?xf32, ["M", "K"]>
+}
+
+// A neutral tile in SBUF is filled; folding into it is a reduction and an addition. An immediate may be over sizes.
+// CHECK-LABEL: func.func @mean
+// CHECK:       trn_isa.memset fill () sizes (%m_n, %{{.*}}) {value = "0"}
+// CHECK:         %[[S:.*]] = trn_isa.tensor_reduce row<monoid = sum>
+// CHECK-NEXT:    trn_isa.tensor_tensor binary<fn = add> (%{{.*}}, %[[S]])
+// CHECK:       {operand0 = "(1 / K)"}
+func.func @mean(%x: tensor<?x?xf32, ["M", "K"]>) -> tensor<?xf32, ["M"]>
+    attributes {tile.sizes = {m = "M", k = "K"}, tile.parameters = {m_part = "<= partitions", k_free = "<= free_elements_psum"}} {
+  %zero = tile.index "0"
+  %one = tile.index "1"
+  %M = tile.index "M"
+  %K = tile.index "K"
+  %out = tile.empty(%M) : tensor<?xf32, ["M"]>
+  %r = tile.for m.tile (%m, %mn) = %zero to %M step "m_part" (collect %o = %out : tensor<?xf32, ["M"]>) {
+    %acc = tile.neutral "sum"(%mn, %one) : !tile.tile<["m_part", "1"], f32, sbuf>
+    %s = tile.for k.tile (%k, %kn) = %zero to %K step "k_free" (sum %p = %acc : !tile.tile<["m_part", "1"], f32, sbuf>) {
+      %a = tile.load %x[%m along p, %k along f] (%mn, %kn) : tensor<?x?xf32, ["M", "K"]> -> !tile.tile<["m_part", "k_free"], f32, sbuf> dims ["m", "k"]
+      %b = tile.leaf "op leaf(a[P, F]) -> c[P, 1] { c[p, 0] = sum(q < F: a[p, q]) }" (%a) sum into %p : (!tile.tile<["m_part", "k_free"], f32, sbuf>) -> !tile.tile<["m_part", "1"], f32, sbuf> dims ["m", ""]
+      tile.yield %b : !tile.tile<["m_part", "1"], f32, sbuf>
+    }
+    %c = tile.leaf "op leaf(a[P, F]) <size_K: index> -> c[P, F] { c[p, f] = a[p, f] / size_K }" (%s) : (!tile.tile<["m_part", "1"], f32, sbuf>) -> !tile.tile<["m_part", "1"], f32, sbuf> dims ["m", ""]
+    %q = tile.store %c into %o[%m along p] : !tile.tile<["m_part", "1"], f32, sbuf>, tensor<?xf32, ["M"]>
+    tile.yield %q : tensor<?xf32, ["M"]>
+  }
+  func.return %r : tensor<?xf32, ["M"]>
+}
