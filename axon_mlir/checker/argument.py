@@ -130,10 +130,11 @@ class Argument:
         forms = [pieces.whole(body, context) for body in bodies]
         n = ProofNormalizer()
         x, y = n.term(forms[0]), n.term(forms[1])
-        if x == y:
-            self.must(equality("normal form", x, y))
-        elif not self.holds(equality("equality", x, y)):
-            for pair in _inductions(n.add(x, n.scale(y, Fraction(-1))), n):
+        gap = n.add(x, n.scale(y, Fraction(-1)))
+        if x == y or gap == nf.ZERO:
+            self.must(equality("normal form", *((x, y) if x == y else (gap, nf.ZERO))))
+        elif not any(self.holds(equality("equality", *pair)) for pair in ((x, y), (gap, nf.ZERO))):
+            for pair in _inductions(gap, n):
                 if all(q.text in self.stored for q in pair):
                     self.questions += pair
                     break

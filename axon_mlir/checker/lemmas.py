@@ -215,6 +215,15 @@ def _max_exchange() -> Stated:
         yield from _induct(folds, main, "(= (rows @) (columns @))", op, title=f"{{}} of {op}")
 
 
+def _prod_exp() -> Stated:
+    d = f"{_F} e:Real->Real"
+    yield "base", d, "(= (S 0) 0.0);(= (T 0) 1.0);(= (e 0.0) 1.0)", "(= (T 0) (e (S 0)))"
+    # The functional equation is a fact about exp.
+    law = "(= (e (+ (S n) (f n))) (* (e (S n)) (e (f n))))"
+    steps = f"{_step('S', 'n', '+', '(f n)')};{_step('T', 'n', '*', '(e (f n))')}"
+    yield "step", d, f"(>= n 0);{steps};{law};(= (T n) (e (S n)))", "(= (T (+ n 1)) (e (S (+ n 1))))"
+
+
 def _split() -> Stated:
     d, at = "p:Int q:Int S:Int->Real U:Int->Real f:Int->Real", "(+ p q)"
     for op in _OPS:
@@ -250,6 +259,7 @@ def _log() -> Stated:
     yield from _induct({"E": "x", "p": "x"}, many, "(= (E @) (p @))", "*", title="multiple, {}")
 
 
+_MULTIPLIED = {"S": "(f @)", "T": "(g @)", "U": "(* (f @) (g @))"}
 _ADDED = {"S": "(f @)", "T": "(g @)", "U": "(+ (f @) (g @))"}
 LEMMAS: Mapping[str, Callable[[], Stated]] = {
     "congruence": _congruence,
@@ -272,6 +282,8 @@ LEMMAS: Mapping[str, Callable[[], Stated]] = {
     "max-join": _max_join,
     "max-exchange": _max_exchange,
     "split": _split,
+    "prod-mul": lambda: _induct(_MULTIPLIED, f"{_F_G} U:Int->Real", "(= (U @) (* (S @) (T @)))", "*"),
+    "prod-exp": _prod_exp,
     "indicator": _indicator,
     "log": _log,
 }

@@ -188,13 +188,6 @@ def _rational(c: Fraction) -> str:
     return body if c >= 0 else f"(- {body})"
 
 
-def _never_negative(m: nf.Mono) -> bool:
-    def atom(a: nf.Atom) -> bool:
-        return _never_negative(a.mono) if isinstance(a, nf.Sum) else nf.positive(a)
-
-    return all(e.denominator != 1 or e.numerator % 2 == 0 or atom(a) for a, e in m)
-
-
 class Reals:
     """One question about reals: every atom a name, with the ground facts about it."""
 
@@ -279,7 +272,7 @@ class Reals:
                     self.facts.append(f"(>= {name} 1.0)")
                 elif isinstance(a, nf.Exp):
                     self.facts.append(f"(> {name} 0.0)")
-                elif isinstance(a, nf.Sum) and _never_negative(a.mono):
+                elif isinstance(a, nf.Sum) and nf.nonnegative_mono(a.mono):
                     self.facts.append(f"(>= {name} 0.0)")
         return name
 

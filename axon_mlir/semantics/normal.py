@@ -17,7 +17,6 @@ from fractions import Fraction
 from functools import cache
 from itertools import permutations
 from math import gcd, isqrt
-from typing import Union
 
 from axon_mlir.semantics import terms as t
 from axon_mlir.semantics.functions import FUNCTIONS, MONOIDS
@@ -39,11 +38,14 @@ LEMMAS: dict[str, str] = {
     "max-join": "max(k < n: max(f[k], g[k])) = max(max(k < n: f[k]), max(k < n: g[k]))",
     "max-exchange": "max(k < n: max(l < m: f[k, l])) = max(l < m: max(k < n: f[k, l]))",
     "split": "fold(k < p + q: f[k]) = fold(k < p: f[k]) + fold(k < q: f[p + k])",
+    "prod-mul": "prod(k < n: f[k] * g[k]) = prod(k < n: f[k]) * prod(k < n: g[k])",
+    "prod-exp": "prod(k < n: exp(f[k])) = exp(sum(k < n: f[k]))",
     "select": "sum(k < n: if k = p then f[k] else 0) = if 0 <= p < n then f[p] else 0",
     "indicator": "if c then a else b = b + [c] * (a - b), [c]^2 = [c]",
     "power": "x^a * x^b = x^(a + b)",
     "exp": "exp(a + b) = exp(a) * exp(b)",
     "log": "exp(c * log(x)) = x^c, log(x * y) = log(x) + log(y), log(exp(x)) = x, x > 0, y > 0",
+    "nonnegative": "a fold of terms >= 0 is >= 0, of at least one term > 0 is > 0",
     "fraction": "p = l + r: l * p^a = p^(a + 1) - r * p^a",
 }
 """Name -> statement. `smt.lemmas` proves each by induction over ground recurrences."""
@@ -135,7 +137,7 @@ class Infinity:
     positive: bool
 
 
-Atom = Union[Integer, Element, Prime, Base, Exp, Opaque, Extreme, Sum, OtherFold, Guarded, Infinity]
+Atom = Integer | Element | Prime | Base | Exp | Opaque | Extreme | Sum | OtherFold | Guarded | Infinity
 Mono = tuple[tuple[Atom, Fraction], ...]
 
 
@@ -270,7 +272,7 @@ def poly_symbols(p: Poly) -> frozenset[Size | Var]:
 
 @cache
 def positive(a: Atom) -> bool:
-    """Whether the atom is known to be > 0 by its kind alone."""
+    """Whether the atom is known to be > 0 by its parts alone, wherever it is defined."""
     match a:
         case Integer(x):
             return isinstance(x, Size)
@@ -278,8 +280,33 @@ def positive(a: Atom) -> bool:
             return True
         case Opaque(f, _):
             return f == "sigmoid"
+        case Base(p):
+            return all(c > 0 and nonnegative_mono(m) for m, c in p.terms) and any(positive_mono(m) for m, _ in p.terms)
+        case Sum(binders, m):
+            return positive_mono(m) and all(at_least(n, 1) for _, n in binders)
         case _:
             return False
+
+
+def positive_mono(m: Mono) -> bool:
+    """Whether a product is > 0 by its factors."""
+    return all(positive(a) for a, _ in m)
+
+
+def nonnegative_mono(m: Mono) -> bool:
+    """Whether a product is >= 0 by its factors."""
+    return all(e.denominator != 1 or e.numerator % 2 == 0 or nonnegative_atom(a) for a, e in m)
+
+
+def nonnegative_atom(a: Atom) -> bool:
+    """Whether an atom is >= 0 by its parts."""
+    match a:
+        case Sum(_, m):
+            return nonnegative_mono(m)
+        case Guarded(_, x, y):
+            return (x, y) == (ONE, ZERO)
+        case _:
+            return positive(a)
 
 
 @cache
@@ -432,18 +459,19 @@ class Normalizer:
 
     def _joined(self, p: Poly) -> Poly:
         """Sums over adjacent ranges with the same factors as one sum."""
-        parts: dict[tuple[Mono, Fraction, str], list[tuple[Mono, Sum]]] = {}
-        for m, c in p.terms:
+        parts: dict[tuple[Mono, Fraction, str], list[tuple[Mono, Sum, bool]]] = {}
+        for m, k in p.terms:
             for a, e in m:
                 if isinstance(a, Sum) and e == 1:
                     rest = tuple(x for x in m if x[0] is not a)
-                    parts.setdefault((rest, c, _skeleton(a)), []).append((m, a))
-        for (rest, c, _), found in parts.items():
-            for i, (m1, a) in enumerate(found):
-                for j, (m2, b) in enumerate(found):
+                    parts.setdefault((rest, abs(k), _skeleton(a)), []).append((m, a, k > 0))
+        for (rest, size, _), found in parts.items():
+            for i, (m1, a, plus) in enumerate(found):
+                for j, (m2, b, also) in enumerate(found):
                     if i == j or m1 == m2:
                         continue
-                    whole = self._adjacent(a, b)
+                    c = size if plus else -size
+                    whole = self._adjacent(a, b) if plus == also else self._longer_by(a, b)
                     if whole is not None:
                         self.lemmas.add("split")
                         others = make_poly({m: k for m, k in p.terms if m not in (m1, m2)})
@@ -461,6 +489,26 @@ class Normalizer:
                 one = self._sliced(a, v, of_var(z))
                 if one is not None and one == self._sliced(b, w, of_var(z) - n):
                     return self.fold("sum", z, n + m, one)
+        return None
+
+    def _longer_by(self, a: Sum, b: Sum) -> Poly | None:
+        """`sum(k < n: f[k]) - sum(k < m: f[j + k])` as the terms that only one has, where those are few."""
+        bound = {v for v, _ in (*a.binders, *b.binders)}
+        for v, n in a.binders:
+            for w, m in b.binders:
+                more = (n - m).constant
+                if more is None or not 0 <= more <= 4 or (n.symbols() | m.symbols()) & bound:
+                    continue
+                z = fresh_var("z")
+                short = self._sliced(b, w, of_var(z))
+                for j in range(5):
+                    if short is None or more == j == 0 or short != self._sliced(a, v, of_var(z) + j):
+                        continue
+                    self.lemmas.add("single")
+                    mine = [*map(const, range(j)), *(m + k for k in range(j, more))]
+                    theirs = [n + k for k in range(j - more)]
+                    plus, minus = (self.add(*(self._sliced(a, v, k) or ZERO for k in ks)) for ks in (mine, theirs))
+                    return self.add(plus, self.scale(minus, Fraction(-1)))
         return None
 
     def _sliced(self, a: Sum, v: Var, at: Index) -> Poly | None:
@@ -636,6 +684,8 @@ class Normalizer:
                 k = min(dict(m).get(a, Fraction(0)) for m, _ in p.terms)
                 if k:
                     lowest[a] = k
+                    if not whole and isinstance(a, Sum | Base):
+                        self.lemmas.add("nonnegative")
         if len(p.terms) == 1 and whole:
             lowest = dict(p.terms[0][0])
         rest: dict[Mono, Fraction] = {}
@@ -890,7 +940,12 @@ class Normalizer:
         if extent == 1:
             self.lemmas.add("single")
             return self.substitute(body, {v: const(0)})
+        if monoid == "prod" and body.single is not None and not _infinite(body):
+            return self._product_fold(v, extent, *body.terms[0])
         if monoid == "sum":
+            peeled = self._peeled(v, extent, body)
+            if peeled is not None:
+                return peeled
             if len(body.terms) > 1:
                 self.lemmas.add("add")
             return self.add(*(self.scale(self._sum_of(v, extent, m), c) for m, c in body.terms))
@@ -926,6 +981,36 @@ class Normalizer:
                 return self._exchanged(v, extent, inner)
         return self._atom(self._named_fold(monoid, v, extent, body))
 
+    def _product_fold(self, v: Var, extent: Index, m: Mono, c: Fraction) -> Poly:
+        """A product over a range, factor by factor."""
+        if len(m) + (c != 1) > 1:
+            self.lemmas.add("prod-mul")
+        out = ONE if c == 1 else self._atom(self._named_fold("prod", v, extent, constant(c)))
+        for a, e in m:
+            if isinstance(a, Exp):
+                self.lemmas.add("prod-exp")
+                out = self.mul(out, self.exp(self.fold("sum", v, extent, make_poly({a.mono: e}))))
+            elif e.denominator == 1:
+                flat = self._flatten_other("prod", v, extent, self._atom(a))
+                one = self._atom(self._named_fold("prod", v, extent, self._atom(a))) if flat is None else flat
+                out = self.mul(out, self.power(one, e))
+            else:
+                power = make_poly({((a, e),): Fraction(1)})
+                out = self.mul(out, self._atom(self._named_fold("prod", v, extent, power)))
+        return out
+
+    def _peeled(self, v: Var, extent: Index, body: Poly) -> Poly | None:
+        """`sum(k < n + c: f[k])` as `sum(k < n: f[k]) + f[n] + ...`, c being a small number."""
+        extra = dict(extent.terms).get((), 0)
+        rest = extent - extra
+        if not 0 < extra <= 4 or rest == 0 or not all(isinstance(a, Size | Var) for m, _ in rest.terms for a in m):
+            return None
+        if not at_least(rest, 0):
+            return None
+        self.lemmas |= {"split", "single"}
+        last = [self.substitute(body, {v: rest + k}) for k in range(extra)]
+        return self.add(self.fold("sum", v, rest, body), *last)
+
     def _exchanged(self, v: Var, extent: Index, inner: OtherFold) -> Poly:
         """A maximum of maxima over independent ranges, in the order that reads less."""
         w = fresh_var("s")
@@ -960,6 +1045,8 @@ class Normalizer:
         if not isinstance(inner, OtherFold) or inner.monoid != monoid:
             return None
         step = self._tile_step(v, extent, inner.extent)
+        if step is None and {v, inner.var} <= poly_symbols(inner.body):
+            step = self._whole_tiles(v, extent, inner.extent)
         if step is None:
             return None
         n, s = step
@@ -1017,6 +1104,12 @@ class Normalizer:
         del zero
         return None
 
+    def _whole_tiles(self, v: Var, outer: Index, inner: Index) -> tuple[Index, Index] | None:
+        """(n, s) for tiles that are all whole: n = outer * s."""
+        if v in inner.symbols() or not (at_least(inner, 1) and at_least(outer, 0)):
+            return None
+        return outer * inner, inner
+
     def _flatten(self, binders: list[tuple[Var, Index]], mono: Mono) -> tuple[list[tuple[Var, Index]], Mono]:
         """Apply the tile lemma wherever a pair of binders is a tiling."""
         changed = True
@@ -1024,9 +1117,11 @@ class Normalizer:
             changed = False
             for v, outer in binders:
                 for u, inner in binders:
-                    if u is v or v not in inner.symbols():
+                    if u is v:
                         continue
                     step = self._tile_step(v, outer, inner)
+                    if step is None and {u, v} <= mono_symbols(mono):
+                        step = self._whole_tiles(v, outer, inner)
                     if step is None:
                         continue
                     n, s = step

@@ -15,13 +15,27 @@ from dataclasses import dataclass, field
 
 from axon_mlir.semantics import terms as t
 from axon_mlir.semantics.denotation import range_of
-from axon_mlir.semantics.index import Index, Size, Var, const, fresh_var, maximum, minimum, nonnegative, of_var
+from axon_mlir.semantics.index import (
+    Atom,
+    Div,
+    Index,
+    Size,
+    Var,
+    const,
+    floor_div,
+    fresh_var,
+    maximum,
+    minimum,
+    nonnegative,
+    of_var,
+)
 from axon_mlir.semantics.partial import requirement
 from axon_mlir.semantics.walk import Context, subterms
 
 CASES = 6
 """Conditions about indices that are put in front of a term."""
 
+Comparison = t.IndexCompare | t.RealCompare
 Decide = Callable[[Context, t.Condition], bool]
 
 
@@ -49,8 +63,10 @@ class Pieces:
 
     def _term(self, x: t.Term, context: Context) -> t.Term:
         match x:
-            case t.Const() | t.IndexValue() | t.Read():
+            case t.Const() | t.IndexValue():
                 return x
+            case t.Read(name, indices):
+                return t.Read(name, tuple(self._index(i, context) for i in indices))
             case t.Apply(f, args):
                 return t.Apply(f, tuple(self.term(a, context) for a in args))
             case t.Fold(m, v, n, body):
@@ -84,6 +100,17 @@ class Pieces:
                     return t.TRUE
                 return t.FALSE if self.follows(context, t.negate(c)) else c
 
+    def _index(self, i: Index, context: Context) -> Index:
+        """The index without quotients that are zero where it stands."""
+        for a in (a for m, _ in i.terms for a in m if isinstance(a, Div)):
+            inner = self._index(a.numerator, context)
+            if inner != a.numerator:
+                return self._index(replaced(i, a, floor_div(inner, a.denominator)), context)
+            small = t.conj([t.at_most(const(0), inner), t.less(inner, a.denominator)])
+            if small != t.FALSE and self.follows(context, small):
+                return self._index(replaced(i, a, const(0)), context)
+        return i
+
     # -- folds -------------------------------------------------------------------------------------------------------
 
     def _fold(self, m: str, v: Var, n: Index, body: t.Term, context: Context) -> t.Term:
@@ -94,6 +121,10 @@ class Pieces:
             if one is not None:
                 self.lemmas.add("select")
                 return self.term(one, context)
+        rows = self._in_rows(m, v, n, body)
+        if rows is not None:
+            self.lemmas.add("tile")
+            return self.term(rows, context)
         for c, below, at in cuts(v, body):
             pieces = self._cut(m, v, n, body, (c, below, at), context)
             if pieces is not None:
@@ -112,6 +143,16 @@ class Pieces:
             gap = t.Apply("sub", (there, t.refresh(otherwise)))
             more = t.select(t.within(at, n), t.substitute(gap, {v: at}), t.ZERO)
             return t.Apply("add", (t.fold("sum", v, n, otherwise), more))
+        return None
+
+    def _in_rows(self, m: str, v: Var, n: Index, body: t.Term) -> t.Term | None:
+        """A fold over d * q elements as one over q rows of d, when its variable is divided by d."""
+        for d in divisors(v, body):
+            q = n // d
+            if q * d == n and q != 1 and nonnegative(d - 1) and nonnegative(q):
+                row, column = fresh_var(v.name), fresh_var(v.name)
+                inside = t.substitute(body, {v: d * of_var(row) + of_var(column)})
+                return t.fold(m, row, q, t.fold(m, column, d, inside))
         return None
 
     def _cut(
@@ -148,7 +189,8 @@ class Pieces:
 
     def _in_front(self, x: t.Term, context: Context, left: int) -> t.Term:
         bound = bound_in(x)
-        free = sorted({canonical(c) for c in comparisons(x) if symbols_of(c).isdisjoint(bound)}, key=t.text)
+        free: list[Comparison] = [canonical(c) for c in comparisons(x) if symbols_of(c).isdisjoint(bound)]
+        free = sorted(dict.fromkeys(free), key=t.text) or real_comparisons(x, bound)[: max(left - 3, 0)]
         if not free or left == 0:
             return x
         c = free[0]
@@ -245,6 +287,29 @@ def cuts(v: Var, body: t.Term) -> Iterator[tuple[t.Condition, bool, Index]]:
             yield c, False, 1 - strict - rest
 
 
+def divisors(v: Var, body: t.Term) -> list[Index]:
+    """What the variable is divided by in the indices of a term."""
+    out: dict[Index, None] = {}
+    for y in subterms(body):
+        for i in y.indices if isinstance(y, t.Read) else ():
+            for a in (a for m, _ in i.terms for a in m if isinstance(a, Div)):
+                factor = a.numerator.coefficient(v)
+                if factor == 1 and v not in a.denominator.symbols():
+                    out[a.denominator] = None
+    return sorted(out, key=str)
+
+
+def replaced(i: Index, a: Atom, by: Index) -> Index:
+    """An index with an atom replaced, where it is a factor."""
+    out = const(0)
+    for m, c in i.terms:
+        product = const(c)
+        for b in m:
+            product = product * (by if b == a else Index({(b,): 1}))
+        out = out + product
+    return out
+
+
 def comparisons(x: t.Term) -> list[t.IndexCompare]:
     """The comparisons of indices in the conditions of a term, each once."""
     out: dict[t.IndexCompare, None] = {}
@@ -267,6 +332,35 @@ def comparisons(x: t.Term) -> list[t.IndexCompare]:
     return sorted(out, key=t.text)
 
 
+def real_comparisons(x: t.Term, bound: set[Var]) -> list[t.RealCompare]:
+    """The comparisons of reals in the conditions of a term that are the same for all values of its fold variables."""
+    out: dict[t.RealCompare, None] = {}
+
+    def visit(c: t.Condition) -> None:
+        match c:
+            case t.RealCompare("<=", a, b):
+                out[t.RealCompare("<", b, a)] = None
+            case t.RealCompare():
+                out[c] = None
+            case t.And(parts) | t.Or(parts):
+                for p in parts:
+                    visit(p)
+            case t.Not(p):
+                visit(p)
+            case t.IndexCompare():
+                return
+
+    for y in subterms(x):
+        if isinstance(y, t.Select):
+            visit(y.condition)
+    return sorted((c for c in out if symbols_of(c).isdisjoint(bound) and not holds_fold(c)), key=t.text)
+
+
+def holds_fold(c: t.Condition) -> bool:
+    """Whether there is a fold in a condition."""
+    return any(isinstance(y, t.Fold) for y in subterms(t.Select(c, t.ZERO, t.ONE)))
+
+
 def symbols_of(c: t.Condition) -> frozenset[Size | Var]:
     """The sizes and variables of a condition."""
     return t.free_symbols(t.Select(c, t.ZERO, t.ONE))
@@ -285,17 +379,25 @@ def canonical(c: t.IndexCompare) -> t.IndexCompare:
     return t.IndexCompare("<", const(0), min(gap, 1 - gap, key=str))
 
 
-def assume(x: t.Term, c: t.IndexCompare, holds: bool) -> t.Term:
+def assume(x: t.Term, c: Comparison, holds: bool) -> t.Term:
     """The term where a comparison holds, or fails."""
     known: dict[t.Condition, t.Condition] = {}
-    reference = canonical(c)
+    reference = canonical(c) if isinstance(c, t.IndexCompare) else None
+    opposite = t.RealCompare("<=", c.right, c.left) if isinstance(c, t.RealCompare) and c.relation == "<" else None
 
     def condition(d: t.Condition) -> t.Condition:
+        if d == c:
+            return t.TRUE if holds else t.FALSE
+        if d == opposite:
+            return t.FALSE if holds else t.TRUE
         match d:
             case t.IndexCompare():
-                if d == c:
-                    return t.TRUE if holds else t.FALSE
-                if c.relation != "==" and d.relation != "==" and canonical(d) == reference:
+                if (
+                    isinstance(c, t.IndexCompare)
+                    and c.relation != "=="
+                    and d.relation != "=="
+                    and canonical(d) == reference
+                ):
                     same = _gap(d) == _gap(c)
                     return t.TRUE if same == holds else t.FALSE
                 return d
@@ -330,6 +432,11 @@ def assume(x: t.Term, c: t.IndexCompare, holds: bool) -> t.Term:
     return simplified(term(x))
 
 
+def _is_positive(x: t.Term) -> bool:
+    i = as_index(x)
+    return i is not None and nonnegative(i - 1)
+
+
 def _gap(c: t.IndexCompare) -> Index:
     return c.right - c.left + (0 if c.relation == "<" else 1)
 
@@ -343,7 +450,7 @@ def total(x: t.Term) -> bool:
     """Whether a term is defined for all values of its elements."""
     for y in subterms(x):
         match y:
-            case t.Apply(f, args) if requirement(f, args) is not None:
+            case t.Apply(f, args) if (needed := requirement(f, args)) is not None and not _is_positive(needed[1]):
                 return False
             case t.Const(v) if isinstance(v, str):
                 return False

@@ -21,7 +21,7 @@ from axon_mlir.semantics import terms as t
 from axon_mlir.semantics.conversions import ProofNormalizer, denote, is_lowered
 from axon_mlir.semantics.denotation import Denotation, Obligation, Undenotable, dtype_of, range_of
 from axon_mlir.semantics.index import Index, Size, Var, const, evaluate, of_var
-from axon_mlir.semantics.normal import Normalizer, Poly, poly_text
+from axon_mlir.semantics.normal import ZERO, Normalizer, Poly, poly_text
 from axon_mlir.semantics.partial import conditions, infinities
 from axon_mlir.semantics.pieces import Pieces
 from axon_mlir.semantics.shapes import dtype_name, shape_of
@@ -339,11 +339,14 @@ def binders(x: t.Term) -> list[tuple[Var, Index]]:
 def _prove_residual(x: Poly, y: Poly, normal: Normalizer, where: str, proof: Proof) -> None:
     """Close what normal forms leave open: real arithmetic over the atoms, then induction."""
     difference = normal.add(x, normal.scale(y, Fraction(-1)))
+    if difference == ZERO:
+        proof.queries.append((equality_text("normal form", difference, ZERO, facts=False), where))
+        return
     try:
-        query = equality_text("equality", x, y)
-        if solve(query.premises) != "unsat" and proof.ask(query, where):
-            return
-        proof.failed.clear()
+        for query in (equality_text("equality", x, y), equality_text("equality", difference, ZERO)):
+            if solve(query.premises) != "unsat" and proof.ask(query, where):
+                return
+            proof.failed.clear()
         for queries in induction_queries(difference, normal):
             if all(solve(q.premises) != "unsat" for q in queries) and all(proof.ask(q, where) for q in queries):
                 return

@@ -367,6 +367,28 @@ def _max_exchange(b: _Builder) -> None:
         b.add(f"step of {op}", main, held, "(= (rows (+ n 1)) (columns (+ n 1)))")
 
 
+def _prod_mul(b: _Builder) -> None:
+    d = f"{_F} g:Int->Real U:Int->Real"
+    b.add("base", d, ["(= (S 0) 1.0)", "(= (T 0) 1.0)", "(= (U 0) 1.0)"], "(= (U 0) (* (S 0) (T 0)))")
+    held = [
+        _N0,
+        _step("S", "n", "*", "(f n)"),
+        _step("T", "n", "*", "(g n)"),
+        _step("U", "n", "*", "(* (f n) (g n))"),
+        "(= (U n) (* (S n) (T n)))",
+    ]
+    b.add("step", d, held, "(= (U (+ n 1)) (* (S (+ n 1)) (T (+ n 1))))")
+
+
+def _prod_exp(b: _Builder) -> None:
+    d = f"{_F} e:Real->Real"
+    b.add("base", d, ["(= (S 0) 0.0)", "(= (T 0) 1.0)", "(= (e 0.0) 1.0)"], "(= (T 0) (e (S 0)))")
+    # The functional equation is a fact about exp.
+    law = "(= (e (+ (S n) (f n))) (* (e (S n)) (e (f n))))"
+    held = [_N0, _step("S", "n", "+", "(f n)"), _step("T", "n", "*", "(e (f n))"), law, "(= (T n) (e (S n)))"]
+    b.add("step", d, held, "(= (T (+ n 1)) (e (S (+ n 1))))")
+
+
 def _split(b: _Builder) -> None:
     d = "p:Int q:Int S:Int->Real U:Int->Real f:Int->Real"
     for op in ("+", "*", "max", "min"):
@@ -420,6 +442,8 @@ _PROOFS = {
     "max-exp": _max_exp,
     "max-join": _max_join,
     "max-exchange": _max_exchange,
+    "prod-mul": _prod_mul,
+    "prod-exp": _prod_exp,
     "split": _split,
     "indicator": _indicator,
     "power": _power,
@@ -433,7 +457,6 @@ _PROOFS = {
 
 _MORE = {
     "cover": "i is in [s*t, s*t + min(s, n - s*t)) for one t < ceildiv(n, s), t = i // s, iff 0 <= i < n",
-    "nonnegative": "a fold of terms >= 0 is >= 0, of at least one term > 0 is > 0",
 }
 
 

@@ -30,6 +30,7 @@ from axon_mlir.semantics.normal import (
     Sum,
     atom_text,
     guard_gap,
+    nonnegative_mono,
     poly_text,
     positive,
 )
@@ -46,25 +47,6 @@ def number(value: Fraction) -> str:
         f"{abs(value.numerator)}.0" if value.denominator == 1 else f"(/ {abs(value.numerator)}.0 {value.denominator}.0)"
     )
     return f"(- {text})" if value < 0 else text
-
-
-def nonnegative_mono(m: Mono) -> bool:
-    """Whether a product is >= 0 by the kinds of its factors."""
-    return all(
-        positive(a) or (e.denominator == 1 and e.numerator % 2 == 0) or e.denominator != 1 or nonnegative_atom(a)
-        for a, e in m
-    )
-
-
-def nonnegative_atom(a: Atom) -> bool:
-    """Whether an atom is >= 0 by its kind."""
-    match a:
-        case Sum(_, m):
-            return nonnegative_mono(m)
-        case Integer(x):
-            return isinstance(x, Size)
-        case _:
-            return positive(a)
 
 
 class RealText:

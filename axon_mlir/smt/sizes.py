@@ -70,6 +70,10 @@ def unify(before: Shapes, after: Shapes, free_after: frozenset[str]) -> Unified:
         if a == b:
             continue
         solved = _solve(a, b)
+        if solved is None and _by_name(b) == a:
+            # Products of sizes of the same names: those are the same sizes.
+            bound |= {s: size_index(_plain(s.name)) for s in b.symbols() if isinstance(s, Size) and _is_primed(s)}
+            continue
         if solved is None:
             differ = a.constant is not None and b.constant is not None
             raise NoCommonSizes(f"{a} and {_plain(str(b))} are sizes of the same axis", differ=differ)
@@ -93,6 +97,15 @@ def unify(before: Shapes, after: Shapes, free_after: frozenset[str]) -> Unified:
         dict(sorted(right.items(), key=lambda kv: str(kv[0]))),
         tuple(narrowed),
     )
+
+
+def _is_primed(s: Size) -> bool:
+    return s.name.endswith(_PRIME)
+
+
+def _by_name(b: Index) -> Index:
+    """The term with the sizes of the second program as those of the same name of the first."""
+    return b.substitute({s: size_index(_plain(s.name)) for s in b.symbols() if isinstance(s, Size) and _is_primed(s)})
 
 
 def _plain(text: str) -> str:

@@ -55,6 +55,8 @@ WRONG = {
     # Not shifted.
     "split": ("(+ (U q) (f (+ p q)))", "(+ (U q) (f q))"),
     "indicator": ("(- a b)", "a"),
+    "prod-mul": ("(* (f n) (g n))", "(+ (f n) (g n))"),
+    "prod-exp": ("(* (e (S n)) (e (f n)))", "(+ (e (S n)) (e (f n)))"),
     "log": ("(* x y)", "(+ x y)"),
 }
 
