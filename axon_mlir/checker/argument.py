@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any
 
 from xdsl.dialects.func import FuncOp
 
@@ -19,6 +18,7 @@ from axon_mlir.semantics import normal as nf
 from axon_mlir.semantics import terms as t
 from axon_mlir.semantics.conversions import ProofNormalizer, denote, is_lowered
 from axon_mlir.semantics.denotation import range_of, unfinished
+from axon_mlir.semantics.guards import Guards
 from axon_mlir.semantics.index import Index, Size, Var, const, nonnegative, of_var, parse
 from axon_mlir.semantics.partial import SYMBOL, Condition, conditions, infinities, sign
 from axon_mlir.semantics.pieces import Pieces
@@ -35,7 +35,6 @@ class Argument:
     questions: list[Question] = field(default_factory=list[Question])
     lemmas: set[str] = field(default_factory=set[str])
     tiles: set[tuple[Index, Index]] = field(default_factory=set[tuple[Index, Index]])
-    memo: dict[Any, t.Term] = field(default_factory=dict[Any, t.Term])
 
     def holds(self, q: Question) -> bool:
         """Whether the certificate has the question; it is noted if so."""
@@ -54,63 +53,6 @@ class Argument:
             return True
         return about_integers(goal) and self.holds(integers(kind, context, goal))
 
-    # -- guards -------------------------------------------------------------------------------------------------------
-
-    def term(self, x: t.Term, context: Context) -> t.Term:
-        """The term with its guards resolved as the certificate says."""
-        key = (x, context)
-        if key not in self.memo:
-            self.memo[key] = self._term(x, context)
-        return self.memo[key]
-
-    def _term(self, x: t.Term, context: Context) -> t.Term:
-        if isinstance(x, t.Apply):
-            return t.Apply(x.function, tuple(self.term(a, context) for a in x.args))
-        if isinstance(x, t.Fold):
-            return t.fold(x.monoid, x.var, x.extent, self.term(x.body, (*context, *range_of(x.var, x.extent))))
-        if not isinstance(x, t.Select):
-            return x
-        c = self.guard(x.condition, context)
-        if c in (t.TRUE, t.FALSE):
-            return self.term(x.then if c == t.TRUE else x.otherwise, context)
-        return t.select(c, self.term(x.then, (*context, c)), self.term(x.otherwise, (*context, t.negate(c))))
-
-    def guard(self, c: t.Condition, context: Context) -> t.Condition:
-        match c:
-            case t.And(parts):
-                kept: list[t.Condition] = []
-                for p in parts:
-                    q = self.guard(p, (*context, *kept))
-                    if q == t.FALSE:
-                        return q
-                    kept += [] if q == t.TRUE else [q]
-                return t.conj(kept)
-            case t.Or(parts):
-                return t.disj([self.guard(p, context) for p in parts])
-            case t.Not(p):
-                return t.negate(self.guard(p, context))
-            case t.RealCompare(r, a, b):
-                return self.compare(r, self.term(a, context), self.term(b, context), context)
-            case t.IndexCompare():
-                known = ((c, t.TRUE), (t.negate(c), t.FALSE))
-                return next((value for goal, value in known if self.follows(context, goal, "guard")), c)
-
-    def compare(self, relation: str, a: t.Term, b: t.Term, context: Context) -> t.Condition:
-        """A comparison of reals that is one of integers, or of a choice between 0 and 1, in simpler form."""
-        whole: list[Index] = []
-        for x in (a, b):
-            if isinstance(x, t.IndexValue):
-                whole.append(x.index)
-            elif isinstance(x, t.Const) and isinstance(x.value, Fraction) and x.value.denominator == 1:
-                whole.append(const(int(x.value)))
-        if len(whole) == 2:
-            made = {"<": t.less, "<=": t.at_most, "==": t.equal}[relation](*whole)
-            return made if made in (t.TRUE, t.FALSE) else self.guard(made, context)
-        if relation == "==" and b == t.ONE and isinstance(a, t.Select) and {a.then, a.otherwise} == {t.ONE, t.ZERO}:
-            inner = self.guard(a.condition, context)
-            return inner if a.then == t.ONE else t.negate(inner)
-        return t.RealCompare(relation, a, b)
-
     # -- one result ---------------------------------------------------------------------------------------------------
 
     def output(self, a: t.Comprehension, b: t.Comprehension) -> None:
@@ -122,10 +64,11 @@ class Argument:
                 self.must(integers("shape", (), t.equal(d, e)))
         names = [Var(f"o{k}") for k in range(len(a.shape))]
         context = tuple(c for v, d in zip(names, a.shape, strict=True) for c in range_of(v, d))
+        guards = Guards(lambda around, goal: self.follows(around, goal, "guard"))
         bodies: list[t.Term] = []
         for value in (a, b):
             at = [const(0) if d == 1 else of_var(v) for v, d in zip(names, value.shape, strict=True)]
-            bodies.append(self.body(self.term(value.at(at), context), context))
+            bodies.append(self.body(guards.term(value.at(at), context), context))
         pieces = Pieces(lambda around, goal: self.follows(around, goal, "instance"))
         forms = [pieces.whole(body, context) for body in bodies]
         n = ProofNormalizer()

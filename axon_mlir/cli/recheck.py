@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 from xdsl.dialects.func import FuncOp
 
+from axon_mlir.checker.recheck import recheck
 from axon_mlir.cli.arguments import add_output_arguments
 from axon_mlir.cli.process import emit_json
 from axon_mlir.errors import AxonError, ExitCode
 from axon_mlir.host.parsing import parse_module
 from axon_mlir.host.registry import make_context
 from axon_mlir.host.verification import verify_module
-from axon_mlir.checker.recheck import recheck
 
 if TYPE_CHECKING:
     from argparse import Namespace

@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 from xdsl.dialects.func import FuncOp
 
+from axon_mlir.checker.recheck import Solver, recheck
 from axon_mlir.cli.recheck import load
 from axon_mlir.errors import AxonError
 from axon_mlir.frontend.numpy_trace import trace
 from axon_mlir.smt.certificate import MANIFEST, write_certificate
 from axon_mlir.smt.equivalence import Proof, prove_functions
-from axon_mlir.checker.recheck import Solver, recheck
 
 INPUTS = Path(__file__).parent / "Inputs"
 SOLVERS: list[Solver] = ["z3", "cvc5"] if importlib.util.find_spec("cvc5") else ["z3"]
