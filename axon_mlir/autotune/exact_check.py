@@ -146,7 +146,7 @@ def _inputs(func: FuncOp, sizes: Mapping[str, int], kind: Literal["field", "rati
             continue
         flat = source.integers(-8, 8, math.prod(extents))
         array = np.empty(flat.size, object)
-        array[:] = [Fraction(int(v) + (v >= 0), 4) for v in flat]
+        array[:] = [Fraction(int(v) + int(v >= 0), 4) for v in flat]
         out.append(array.reshape(extents))
     return out
 
