@@ -10,12 +10,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
 from axon_mlir.errors import AxonError
-from axon_mlir.semantics.functions import FUNCTIONS, MONOIDS
+from axon_mlir.semantics.functions import FUNCTIONS, MONOIDS, Elementwise
 
 
 class NotInDomain(AxonError):
@@ -154,7 +154,12 @@ def _mix(x: np.ndarray) -> np.ndarray:
 
 
 class Field(Domain):
-    """Integers modulo the prime 2^31 - 1; products of two elements fit 64 bits."""
+    """Integers modulo the prime 2^31 - 1; products of two elements fit 64 bits.
+
+    A finite field has no order that goes with its arithmetic. Maxima, minima and comparisons are those of the residues:
+    a lattice with the laws that regrouping needs and no other, so that two programs that take the same maxima of the
+    same values agree, as with a hashed function. The infinities are the least and the greatest residue.
+    """
 
     p = (1 << 31) - 1
     name = "field"
@@ -162,7 +167,7 @@ class Field(Domain):
 
     def constant(self, value: Fraction | str) -> np.ndarray:
         if isinstance(value, str):
-            raise NotInDomain(f"{value} is not an element of a finite field")
+            return np.asarray(0 if value == "-inf" else self.p - 1, dtype=np.int64)
         return np.asarray(value.numerator * pow(value.denominator, -1, self.p) % self.p, dtype=np.int64)
 
     def integers(self, values: np.ndarray | int) -> np.ndarray:
@@ -214,8 +219,10 @@ class Field(Domain):
                 return self.hashed("rsqrt", args)
             case "power":
                 return self._power(args[0], args[1])
-            case "max" | "min" | "abs" | "relu" | "sign":
-                raise NotInDomain(f"{function} needs an order, which a finite field has not")
+            case "max":
+                return np.maximum(args[0], args[1])
+            case "min":
+                return np.minimum(args[0], args[1])
             case _ if FUNCTIONS[function].definition is not None:
                 return _by_definition(self, function, args)
             case _:
@@ -245,7 +252,9 @@ class Field(Domain):
             for row in array:
                 out = out * row % self.p
             return out
-        raise NotInDomain(f"{monoid} needs an order, which a finite field has not")
+        if array.shape[0] == 0:
+            return np.broadcast_to(self.constant("-inf" if monoid == "max" else "inf"), array.shape[1:]).copy()
+        return np.asarray(MONOIDS[monoid].ufunc.reduce(array, axis=0))
 
     def einsum(self, spec: str, arrays: Sequence[np.ndarray]) -> np.ndarray:
         left, out = spec.split("->")
@@ -276,9 +285,10 @@ class Field(Domain):
             view = view.reshape(shape)
             product = view if product is None else product * view % self.p
         assert product is not None
+        total: np.ndarray = product
         for _ in summed:
-            product = product.sum(axis=0) % self.p
-        return product
+            total = total.sum(axis=0) % self.p
+        return total
 
 
 class Rationals(Domain):
@@ -291,12 +301,12 @@ class Rationals(Domain):
         return np.asarray(float(value) if isinstance(value, str) else value, dtype=object)
 
     def integers(self, values: np.ndarray | int) -> np.ndarray:
-        return np.frompyfunc(lambda v: Fraction(int(v)), 1, 1)(np.asarray(values, dtype=object))
+        return np.asarray(np.frompyfunc(lambda v: Fraction(int(v)), 1, 1)(np.asarray(values, dtype=object)))
 
     def apply(self, function: str, args: Sequence[np.ndarray]) -> np.ndarray:
         if function not in _RATIONAL and FUNCTIONS[function].definition is not None:
             return _by_definition(self, function, args)
-        return np.asarray(_RATIONAL.get(function, _hashed(function))(*args), dtype=object)
+        return np.asarray((_RATIONAL.get(function) or _hashed(function))(*args), dtype=object)
 
     def fold(self, monoid: str, array: np.ndarray) -> np.ndarray:
         m = MONOIDS[monoid]
@@ -319,9 +329,9 @@ def _exact_power(x: Any, y: Any) -> Any:
             raise NotInDomain("a division by zero")
         return Fraction(x) ** int(y)
     if y.denominator == 2:
-        root = cast(Any, _hashed("rsqrt"))(Fraction(x))
+        root = _hashed("rsqrt")(Fraction(x))
         return Fraction(x) ** int(y + Fraction(1, 2)) * root
-    return cast(Any, _hashed("power"))(Fraction(x), y)
+    return _hashed("power")(Fraction(x), y)
 
 
 def _exact_div(x: Any, y: Any) -> Any:
@@ -343,7 +353,9 @@ def _hashed(function: str) -> Any:
     return np.frompyfunc(one, FUNCTIONS[function].arity, 1)
 
 
-_RATIONAL: dict[str, Any] = {
+_ZERO: Any = Fraction(0)
+
+_RATIONAL: dict[str, Elementwise] = {
     "identity": lambda x: x,
     "add": lambda x, y: x + y,
     "sub": lambda x, y: x - y,
@@ -353,7 +365,7 @@ _RATIONAL: dict[str, Any] = {
     "max": np.maximum,
     "min": np.minimum,
     "abs": np.abs,
-    "relu": lambda x: np.maximum(x, Fraction(0)),
+    "relu": lambda x: np.maximum(x, _ZERO),
     "div": np.frompyfunc(_exact_div, 2, 1),
     "reciprocal": np.frompyfunc(lambda x: _exact_div(1, x), 1, 1),
     "power": np.frompyfunc(_exact_power, 2, 1),

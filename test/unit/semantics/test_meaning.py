@@ -285,9 +285,22 @@ def test_a_maximum_over_nothing_is_minus_infinity() -> None:
 
 def test_what_a_field_has_not() -> None:
     a = np.arange(4)
-    for text in ("max(q < M: a[q])", "max(a[m], 1)", "sign(a[m])", "1 / a[m]", "inf * a[m]"):
-        with pytest.raises(NotInDomain):
-            parse_op(f"op f(a[M]) -> c[M] {{ c[m] = {text} }}").evaluate([a], {}, Field())
+    with pytest.raises(NotInDomain):
+        parse_op("op f(a[M]) -> c[M] { c[m] = 1 / a[m] }").evaluate([a], {}, Field())
+
+
+def test_maxima_in_a_field_are_a_lattice() -> None:
+    """Regrouping a maximum changes nothing, its neutral element neither; what it is of does."""
+    a = np.random.default_rng(5).integers(0, Field.p, 9)
+
+    def value(text: str) -> np.ndarray:
+        (got,) = parse_op(f"op f(a[M]) -> c[M] {{ c[m] = {text} }}").evaluate([a], {}, Field())
+        return got
+
+    whole = value("max(q < M: a[q])")
+    np.testing.assert_array_equal(whole, value("max(max(q < 4: a[q]), max(q < M - 4: a[q + 4]))"))
+    np.testing.assert_array_equal(whole, value("max(-inf, max(q < M: a[q]))"))
+    assert np.any(whole != value("max(q < M: a[q] * a[q])"))
 
 
 def test_a_branch_not_taken_is_not_read() -> None:
