@@ -12,6 +12,7 @@ from pathlib import Path
 
 FOLDER = Path(__file__).parent
 DTYPES = ("f32", "bf16")
+ALL_FLOATS = (*DTYPES, "f16")
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,7 @@ class Benchmark:
     dims: str
     arguments: tuple[str | None, ...]
     headline: tuple[str, ...]
+    dtypes: tuple[str, ...] = DTYPES
 
     @property
     def source(self) -> str:
@@ -51,7 +53,13 @@ class Benchmark:
 RAGGED = {
     2: ("300x517", "129x1", "1x513", "1x1"),
     3: ("300x517x130", "129x1x513", "1x517x130", "300x517x1", "1x1x1"),
+    4: ("3x300x517x130", "2x129x1x513", "1x1x517x130", "1x1x1x1"),
+    5: ("2x3x130x140x70", "1x2x129x1x51"),
 }
+
+def _wide(name: str, function: str, dims: str, arguments: tuple[str, ...], headline: str) -> Benchmark:
+    return Benchmark(name, "programs.py", function, dims, arguments, (headline,), ALL_FLOATS)
+
 
 BENCHMARKS = (
     Benchmark("S01 common", "programs.py", "ref_common", "MN", ("MN", "MN", "MN"), ("4096x4096",)),
@@ -64,6 +72,24 @@ BENCHMARKS = (
     Benchmark(
         "M02 rms_mm, x K-major", "layouts.py", "ref_rms_mm_kmajor", "MKN", ("KM", "K", "KN"), ("4096x1024x2048",)
     ),
+    _wide("S04 softmax", "ref_softmax", "MN", ("MN",), "4096x4096"),
+    _wide("S04 softmax, rank 3", "ref_softmax", "BMN", ("BMN",), "4x1024x2048"),
+    _wide("S06 layernorm", "ref_layernorm", "MN", ("MN", "N", "N"), "4096x4096"),
+    _wide("S09 transpose", "ref_transpose", "MN", ("MN",), "4096x4096"),
+    _wide("S09 transpose, rank 3", "ref_transpose", "BMN", ("BMN",), "4x1024x2048"),
+    _wide("S09 transpose pair", "ref_transpose_pair", "MN", ("MN",), "4096x4096"),
+    _wide("S10 matmul", "ref_matmul", "MKN", ("MK", "KN"), "2048x2048x2048"),
+    _wide("S10 matmul, rank 3", "ref_bmm", "BMKN", ("BMK", "BKN"), "4x1024x512x1024"),
+    _wide("S10 matmul, rank 4", "ref_bmm", "ABMKN", ("ABMK", "ABKN"), "2x4x512x256x512"),
+    _wide("S12 column sum", "ref_colsum", "MN", ("MN",), "4096x4096"),
+    _wide("S12 scaled maximum", "ref_scaled_max", "MN", ("MN",), "4096x4096"),
+    _wide("S12 variance", "ref_var", "MN", ("MN",), "4096x4096"),
+    _wide("M01 mmt", "ref_mmt", "MKN", ("MK", "NK"), "2048x2048x2048"),
+    _wide("M01 tt", "ref_tt", "MKN", ("KM", "NK"), "2048x2048x2048"),
+    _wide("M04 mm_add_rms", "ref_mm_add_rms", "MKN", ("MK", "KN", "MN", "N"), "4096x2048x2048"),
+    _wide("M10 gated_mlp", "ref_gated_mlp", "MKNL", ("MK", "KN", "KN", "NL"), "4096x1024x3072x1024"),
+    _wide("M15 mm_bias_gelu", "ref_mm_bias_gelu", "MKN", ("MK", "KN", "N"), "2048x2048x4096"),
+    _wide("M16 chain", "ref_chain", "MKNL", ("MK", "KN", "NL"), "4096x128x4096x64"),
 )
 
 
@@ -73,5 +99,5 @@ def cases(*, quick: bool, names: Sequence[str] = ()) -> Iterator[tuple[Benchmark
         if names and not any(name.lower() in f"{benchmark.name} {benchmark.function}".lower() for name in names):
             continue
         for shape in (*benchmark.ragged, *(() if quick else benchmark.headline)):
-            for dtype in DTYPES:
+            for dtype in benchmark.dtypes:
                 yield benchmark, shape, dtype
