@@ -103,6 +103,9 @@ def sample_sizes(
             yield dict(zip(names, reversed(small.values()), strict=True)) | {n: 3 for n in free}
         elif free:
             yield {n: v + 3 for n, v in small.items()} | {n: 3 for n in free}
+        if names:
+            turned = {n: _SMALL[(k + 4) % len(_SMALL)] + 12 * (k // len(_SMALL)) for k, n in enumerate(names)}
+            yield turned | {n: 2 for n in free}
         return
     if any(steps.get(n, 0) > 1 for n in names):
         twice = {n: steps.get(n, 1) + _RAGGED[k % len(_RAGGED)] + k // len(_RAGGED) for k, n in enumerate(names)}
@@ -123,6 +126,8 @@ def _indices(d: Denotation) -> Iterator[Index]:
                     yield n
                 case t.Read(_, indices):
                     yield from indices
+                case t.Select(condition, _, _):
+                    yield from _of_condition(condition)
                 case _:
                     pass
     for o in d.obligations:
@@ -157,6 +162,11 @@ def _needed(i: Index, steps: dict[str, int]) -> None:
                     _needed(n, steps)
                 case Min(args):
                     for x in args:
+                        # A size that is compared with a number.
+                        number = abs(dict(x.terms).get((), 0))
+                        for s in x.symbols():
+                            if isinstance(s, Size) and number > 1:
+                                steps[s.name] = max(steps.get(s.name, 0), number)
                         _needed(x, steps)
                 case _:
                     pass
