@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The goals of the benchmark programs are proved for all sizes, the near misses refuted, and so are pairs of other
+kinds of programs. `python -m benchmarks.prove` prints the table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from xdsl.dialects.func import FuncOp
+
+from axon_mlir.checker.recheck import recheck
+from axon_mlir.cli.recheck import load
+from axon_mlir.frontend.numpy_trace import trace
+from axon_mlir.semantics.domains import Float64
+from axon_mlir.semantics.interpret import evaluate_function
+from axon_mlir.smt.certificate import write_certificate
+from axon_mlir.smt.equivalence import Proof, prove_functions
+from benchmarks.prove import goals, near_misses, traced
+
+MISSING = {
+    "gelu_tanh_2": "different",
+    "gelu_erf_1": "different",
+}
+"""Goals whose constants are two roundings of one number, which are two numbers: name -> reason."""
+GOALS = {name: (before, after, of) for name, before, after, of in goals()}
+NEAR_MISSES = {name: (before, after) for name, before, after, _ in near_misses()}
+
+
+@pytest.mark.parametrize("name", GOALS)
+def test_goal(name: str, tmp_path: Path) -> None:
+    before, after, of = GOALS[name]
+    first, second = traced(before, of), traced(after, of)
+    proof = Proof()
+    verdict = prove_functions(first, second, proof=proof)
+    assert "narrowed" not in verdict.sizes
+    if name in MISSING:
+        assert (verdict.verdict, verdict.reason) == ("unknown", MISSING[name])
+        return
+    assert verdict.verdict == "proved", verdict.report()
+    write_certificate(tmp_path / "c", first, second, verdict, proof)
+    result = recheck(tmp_path / "c", load)
+    assert result.ok, result.failed
+
+
+@pytest.mark.parametrize("name", NEAR_MISSES)
+def test_near_miss(name: str) -> None:
+    first, second = (traced(f, name) for f in NEAR_MISSES[name])
+    verdict = prove_functions(first, second)
+    assert verdict.verdict == "refuted", verdict.report()
+    example = verdict.counterexample
+    if verdict.reason != "shape":
+        assert example is not None
+        left, right = (evaluate_function(f, example.inputs, Float64(), sizes=example.dims) for f in (first, second))
+        assert left[example.output][example.index] == example.left
+        assert right[example.output][example.index] == example.right
+    assert prove_functions(first, second, use_filter=False).verdict != "proved"
+
+
+def row(fold: Callable[..., Any], x: Any) -> Any:
+    return fold(x, axis=-1, keepdims=True)
+
+
+def T(x: Any) -> Any:
+    return np.swapaxes(x, -1, -2)
+
+
+def softmax(x: Any) -> Any:
+    e = np.exp(x - row(np.max, x))
+    return e / row(np.sum, e)
+
+
+def ones(n: Any, m: Any) -> Any:
+    return np.ones((n, m))
+
+
+def triangle(x: Any) -> Any:
+    return np.ones((x.shape[-1], x.shape[-1]))
+
+
+def unit(x: Any) -> Any:
+    return x / np.sqrt(row(np.sum, x * x))
+
+
+def _causal_by_prefixes(q: Any, k: Any, v: Any) -> Any:
+    return np.einsum("sd,sde->se", q, np.cumsum(k[:, :, None] * v[:, None, :], axis=0))
+
+
+def _unit_by_moments(x: Any, h: Any, a: Any) -> Any:
+    hh = row(np.sum, h * h)
+    r = 1 / np.sqrt(hh)
+    total = (1 - a) ** 2 * row(np.sum, x * x) + 2 * a * (1 - a) * r * row(np.sum, h * x) + a * a
+    return ((1 - a) * x + (a * r) * h) / np.sqrt(total)
+
+
+def _attention_by_columns(q: Any, k: Any, v: Any) -> Any:
+    s = k @ T(q)
+    p = np.exp(s - s.max(axis=1, keepdims=True))
+    return T((T(v) @ p) / p.sum(axis=1, keepdims=True))
+
+
+def _attention_with_ones(q: Any, k: Any, v: Any) -> Any:
+    s = q @ T(k)
+    o = np.exp(s - row(np.max, s)) @ np.concatenate([v, np.ones((*v.shape[:2], 1))], axis=-1)
+    return o[..., :-1] / o[..., -1:]
+
+
+Pair = tuple[str, Callable[..., Any], Callable[..., Any]]
+EQUAL: dict[str, Pair] = {
+    "columns of a product": (
+        "MK KN KP",
+        lambda a, b, c: np.concatenate([a @ b, a @ c], axis=1),
+        lambda a, b, c: a @ np.concatenate([b, c], axis=1),
+    ),
+    "three parts": ("MK KN", lambda a, b: a @ b, lambda a, b: a[:, :3] @ b[:3] + a[:, 3:7] @ b[3:7] + a[:, 7:] @ b[7:]),
+    "maximum of two": (
+        "MK MN",
+        lambda a, b: np.maximum(row(np.max, a), row(np.max, b)),
+        lambda a, b: row(np.max, np.concatenate([a, b], axis=1)),
+    ),
+    "logarithm of softmax": ("MK", lambda x: np.log(softmax(x)), lambda x: x - np.log(row(np.sum, np.exp(x)))),
+    "softplus": ("MK", lambda x: np.log(1 + np.exp(x)), lambda x: x + np.log(1 + np.exp(-x))),
+    "tanh by exp": ("MK", lambda x: np.tanh(x), lambda x: (np.exp(x) - np.exp(-x)) / (np.exp(x) + np.exp(-x))),
+    "relu by a choice": ("MK", lambda x: np.maximum(x, 0), lambda x: np.where(x >= 0, x, 0.0)),
+    "choice inside exp": (
+        "MK",
+        lambda x: np.where(x > 0, np.exp(x), np.exp(-x)),
+        lambda x: np.exp(np.where(x > 0, x, -x)),
+    ),
+    "root of a square": ("MK", lambda x: np.sqrt(x * x), lambda x: np.abs(x)),
+    "hard swish": ("MK", lambda x: x * np.clip(x + 3, 0, 6) / 6, lambda x: x * np.clip(x / 6 + 0.5, 0, 1)),
+    "two triangles": ("MK", lambda x: x, lambda x: np.tril(x) + np.triu(x, 1)),
+    "identity added": ("NN NK", lambda a, b: a @ b + b, lambda a, b: (a + np.eye(a.shape[0])) @ b),
+    "centring matrix": (
+        "MK",
+        lambda x: x - row(np.mean, x),
+        lambda x: x @ (np.eye(x.shape[1]) - triangle(x) / x.shape[1]),
+    ),
+    "sums from behind": (
+        "MK",
+        lambda x: row(np.sum, x) - np.cumsum(x, axis=-1) + x,
+        lambda x: x @ np.tril(triangle(x)),
+    ),
+    "sums before": ("MK", lambda x: np.cumsum(x, axis=-1) - x, lambda x: x @ np.triu(triangle(x), 1)),
+    "causal attention": ("SD SD SE", lambda q, k, v: np.tril(q @ T(k)) @ v, _causal_by_prefixes),
+    "telescope": ("MK", lambda x: (x[1:] - x[:-1]).sum(0), lambda x: x[-1] - x[0]),
+    "without the first": ("MK", lambda x: x[1:].sum(0), lambda x: x.sum(0) - x[0]),
+    "flat sum": ("MN", lambda x: np.sum(x), lambda x: np.sum(x.reshape(-1))),
+    "flat maximum": ("MGB", lambda x: x.reshape(x.shape[0], -1).max(-1), lambda x: x.max(-1).max(-1)),
+    "there and back": ("MN", lambda x: x + 1, lambda x: (x.reshape(-1) + 1).reshape(x.shape)),
+    "negative factor": ("MN", lambda x: row(np.max, -2 * x), lambda x: -2 * row(np.min, x)),
+    "exp of a maximum": ("MN", lambda x: np.exp(row(np.max, x)), lambda x: row(np.max, np.exp(x))),
+    "product of exps": ("MN", lambda x: np.prod(np.exp(x), axis=-1), lambda x: np.exp(np.sum(x, axis=-1))),
+    "norm of two": ("MN MN -", lambda x, h, a: unit(x + a * (unit(h) - x)), _unit_by_moments),
+    "scores by columns": ("BMK BNK BNV", lambda q, k, v: softmax(q @ T(k)) @ v, _attention_by_columns),
+    "denominator as a column": ("BMK BNK BNV", lambda q, k, v: softmax(q @ T(k)) @ v, _attention_with_ones),
+    "scales of weights": ("MK M1 KN 1N", lambda x, s, w, t: (x * s) @ (w * t), lambda x, s, w, t: (x @ w) * s * t),
+    "distances": (
+        "MK NK",
+        lambda x, y: ((x[:, None, :] - y[None, :, :]) ** 2).sum(-1),
+        lambda x, y: (x * x).sum(-1)[:, None] - 2 * (x @ T(y)) + (y * y).sum(-1)[None, :],
+    ),
+    "entropy": (
+        "MK",
+        lambda x: -row(np.sum, softmax(x) * np.log(softmax(x))),
+        lambda x: np.log(row(np.sum, np.exp(x))) - row(np.sum, x * softmax(x)),
+    ),
+}
+DIFFERENT: dict[str, Pair] = {
+    "a part missing": ("MK KN", lambda a, b: a @ b, lambda a, b: a[:, :3] @ b[:3] + a[:, 4:] @ b[4:]),
+    "a part twice": ("MK KN", lambda a, b: a @ b, lambda a, b: a[:, :3] @ b[:3] + a[:, 2:] @ b[2:]),
+    "parts exchanged": (
+        "MK KN KP",
+        lambda a, b, c: np.concatenate([a @ b, a @ c], axis=1),
+        lambda a, b, c: a @ np.concatenate([c, b], axis=1),
+    ),
+    "diagonal twice": ("NN", lambda x: x, lambda x: np.tril(x) + np.triu(x)),
+    "diagonal lost": ("NN", lambda x: x, lambda x: np.tril(x, -1) + np.triu(x, 1)),
+    "one too far": ("MK", lambda x: np.cumsum(x, axis=-1), lambda x: x @ np.triu(triangle(x), 1)),
+    "wrong end": ("MK", lambda x: x[1:].sum(0), lambda x: x.sum(0) - x[-1]),
+    "flat the other way": ("MN", lambda x: x.reshape(-1), lambda x: T(x).reshape(-1)),
+    "exp of a minimum": ("MN", lambda x: np.exp(row(np.max, x)), lambda x: row(np.min, np.exp(x))),
+    "sign forgotten": ("MN", lambda x: row(np.max, -2 * x), lambda x: -2 * row(np.max, x)),
+    "root of a square": ("MN", lambda x: np.sqrt(x * x), lambda x: x),
+    "logarithm of a sum": ("MN", lambda x: np.log(row(np.sum, np.exp(x))), lambda x: row(np.sum, x)),
+    "strict choice": ("MN", lambda x: np.where(x > 0, 1.0, 0.0), lambda x: np.where(x >= 0, 1.0, 0.0)),
+    "product of sums": ("MN", lambda x: np.exp(np.prod(x, axis=-1)), lambda x: np.prod(np.exp(x), axis=-1)),
+    "not causal": ("SD SD SE", lambda q, k, v: (q @ T(k)) @ v, _causal_by_prefixes),
+    "surrogate of silu": ("MN", lambda x: x / (1 + np.exp(-x)), lambda x: x * np.exp(x)),
+    "maximum of sums": ("MN MN", lambda x, y: row(np.max, x + y), lambda x, y: row(np.max, x) + row(np.max, y)),
+    "mean of one less": ("MN", lambda x: row(np.mean, x), lambda x: row(np.sum, x) / (x.shape[1] + 1)),
+}
+
+
+def _pair(pair: Pair) -> tuple[FuncOp, FuncOp]:
+    arguments, before, after = pair
+    specs = ["f32" if axes == "-" else f"f32[{','.join(axes)}]" for axes in arguments.split()]
+    first, second = (next(op for op in trace(f, specs).walk() if isinstance(op, FuncOp)) for f in (before, after))
+    return first, second
+
+
+@pytest.mark.parametrize("name", EQUAL)
+def test_equal_programs(name: str, tmp_path: Path) -> None:
+    first, second = _pair(EQUAL[name])
+    proof = Proof()
+    verdict = prove_functions(first, second, proof=proof)
+    assert verdict.verdict == "proved", verdict.report()
+    write_certificate(tmp_path / "c", first, second, verdict, proof)
+    result = recheck(tmp_path / "c", load)
+    assert result.ok, result.failed
+
+
+@pytest.mark.parametrize("name", DIFFERENT)
+def test_different_programs(name: str) -> None:
+    first, second = _pair(DIFFERENT[name])
+    assert prove_functions(first, second).verdict == "refuted"
+    assert prove_functions(first, second, use_filter=False).verdict != "proved"
