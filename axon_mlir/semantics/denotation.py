@@ -15,14 +15,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from xdsl.dialects.builtin import IndexType, TensorType
+from xdsl.dialects.builtin import IndexType
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Operation, OpResult, SSAValue
 
 from axon_mlir.errors import AxonError
 from axon_mlir.semantics import terms as t
 from axon_mlir.semantics.index import Index, Var, fresh_var, of_var
-from axon_mlir.semantics.shapes import dtype_name, shape_of
+from axon_mlir.semantics.shapes import dtype_name, is_tensor, shape_of
 from axon_mlir.semantics.traits import HasMeaning
 
 UNDEFINED = "undefined"
@@ -173,7 +173,7 @@ def denote_function(func: FuncOp, conversion: Conversion | None = None) -> Denot
     walk = Denoter(conversion=conversion)
     inputs: list[t.Comprehension] = []
     for n, arg in enumerate(func.body.block.args):
-        if isinstance(arg.type, TensorType):
+        if is_tensor(arg.type):
             value = t.tensor_input(input_name(n), shape_of(arg.type), dtype_of(arg.type))
         elif isinstance(arg.type, IndexType):
             raise Undenotable("index arguments are not supported")

@@ -10,9 +10,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
+
+Elementwise = Callable[[Any], Any] | Callable[[Any, Any], Any]
 
 
 @dataclass(frozen=True)
@@ -27,7 +29,7 @@ class ScalarFunction:
 
     name: str
     arity: int
-    numpy: Callable[..., Any]
+    numpy: Elementwise
     definition: str | None = None
     defined_when: tuple[str, str] | None = None
     commutative: bool = False
@@ -36,7 +38,7 @@ class ScalarFunction:
     facts: tuple[str, ...] = ()
 
 
-_erf = np.frompyfunc(math.erf, 1, 1)
+_erf: Any = np.frompyfunc(math.erf, 1, 1)
 
 
 def _erf_array(x: Any) -> Any:
@@ -46,7 +48,7 @@ def _erf_array(x: Any) -> Any:
 def _sigmoid(x: Any) -> Any:
     # exp of a negative number only: no overflow on either side.
     e = np.exp(-np.abs(x))
-    return np.where(np.asarray(x) >= 0, 1 / (1 + e), e / (1 + e))
+    return cast(Any, np.where(np.asarray(x) >= 0, 1 / (1 + e), e / (1 + e)))
 
 
 _TABLE = (

@@ -65,6 +65,7 @@ class Min:
 
 Atom = Size | Var | Div | Min
 Monomial = tuple[Atom, ...]
+NO_SYMBOLS: frozenset[Size | Var] = frozenset()
 
 _fresh = count(1)
 
@@ -91,6 +92,9 @@ class Index:
 
     __slots__ = ("_hash", "_symbols", "_text", "terms")
     terms: tuple[tuple[Monomial, int], ...]
+    _hash: int
+    _text: str | None
+    _symbols: frozenset[Size | Var] | None
     _interned: ClassVar[dict[tuple[tuple[Monomial, int], ...], Index]] = {}
 
     def __new__(cls, terms: Mapping[Monomial, int]) -> Index:
@@ -350,7 +354,7 @@ def minimum(*args: IndexLike) -> Index:
     spread: list[Index] = []
     for a in kept:
         minima = [m[0] for m, c in a.terms if c == 1 and len(m) == 1 and isinstance(m[0], Min)]
-        if len(minima) == 1 and isinstance(minima[0], Min):
+        if len(minima) == 1:
             rest = a - Index({(minima[0],): 1})
             spread.extend([rest, *(rest + d for d in minima[0].args)])
         else:

@@ -9,11 +9,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import ml_dtypes
 import numpy as np
-from xdsl.dialects.builtin import TensorType
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Operation, SSAValue
 
@@ -22,7 +21,7 @@ from axon_mlir.semantics.denotation import dtype_of, place
 from axon_mlir.semantics.domains import Domain, Field, Floats, Rationals
 from axon_mlir.semantics.index import Index, Size, Var, evaluate
 from axon_mlir.semantics.meaning import OpMeaning
-from axon_mlir.semantics.shapes import shape_of
+from axon_mlir.semantics.shapes import is_tensor, shape_of
 from axon_mlir.semantics.traits import HasMeaning
 
 NUMPY_DTYPES: dict[str, np.dtype[Any]] = {
@@ -102,7 +101,7 @@ class Interpreter:
         if isinstance(value, Index):
             return self.number(value)
         if isinstance(value, list | tuple):
-            return tuple(self._concrete(x) for x in value)
+            return tuple(self._concrete(x) for x in cast("Sequence[Any]", value))
         return value
 
     def block(self, block: Block) -> Sequence[np.ndarray | int]:
@@ -158,7 +157,7 @@ def solve_sizes(shapes: Sequence[Sequence[Index]], arrays: Sequence[np.ndarray])
 
 def argument_shapes(func: FuncOp) -> list[tuple[Index, ...]]:
     """The symbolic shapes of a function's arguments (rank 0 for scalars)."""
-    return [shape_of(a.type) if isinstance(a.type, TensorType) else () for a in func.body.block.args]
+    return [shape_of(a.type) if is_tensor(a.type) else () for a in func.body.block.args]
 
 
 def evaluate_function(

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, lru_cache
 from importlib import resources
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from lark import Lark, Token, Tree
@@ -100,7 +100,7 @@ class OpMeaning:
 
 
 def _freeze(attributes: Attributes) -> tuple[tuple[str, Any], ...]:
-    return tuple(sorted((k, tuple(v) if isinstance(v, list) else v) for k, v in attributes.items()))
+    return tuple(sorted((k, tuple(cast("list[Any]", v)) if isinstance(v, list) else v) for k, v in attributes.items()))
 
 
 @lru_cache(maxsize=65536)
@@ -126,6 +126,14 @@ def _syntax_error(text: str, e: UnexpectedInput) -> MeaningError:
     )
 
 
+def _parse(text: str, start: str) -> Tree[Token]:
+    parser: Any = _parser()
+    try:
+        return cast("Tree[Token]", parser.parse(text, start=start))
+    except UnexpectedInput as e:
+        raise _syntax_error(text, e) from e
+
+
 def _access(tree: Node) -> Access:
     assert isinstance(tree, Tree)
     name, items = tree.children
@@ -139,10 +147,7 @@ def _children(tree: Node | None) -> list[Node]:
 @cache
 def parse_op(text: str) -> OpMeaning:
     """Parse `op name(operands) <attributes> -> results { equations }`; MeaningError when malformed."""
-    try:
-        tree = _parser().parse(text, start="op")
-    except UnexpectedInput as e:
-        raise _syntax_error(text, e) from e
+    tree = _parse(text, "op")
     name, operands, attributes, results, equations = tree.children
     kinds = tuple((str(a.children[0]), str(a.children[1])) for a in _children(attributes) if isinstance(a, Tree))
     for attribute, kind in kinds:
@@ -170,10 +175,7 @@ def parse_op(text: str) -> OpMeaning:
 
 def parse_scalar(text: str, names: Callable[[str], t.Term | None]) -> t.Term:
     """A scalar expression on its own; `names` says what a name is."""
-    try:
-        tree = _parser().parse(text, start="expr")
-    except UnexpectedInput as e:
-        raise _syntax_error(text, e) from e
+    tree = _parse(text, "expr")
     scope = _Scope(None, [], {})
     scope.outer = names
     return scope.scalar(tree)
@@ -307,7 +309,8 @@ class _Scope:
             case "pack" | "sized_pack":
                 return self.value_of(kids[0])
             case "permute" | "permute_inverse":
-                source, perm = self.pack_of(kids[0]), tuple(self.attribute(str(kids[1])))
+                source = self.pack_of(kids[0])
+                perm: tuple[int, ...] = tuple(self.attribute(str(kids[1])))
                 if sorted(perm) != list(range(len(source))):
                     raise self.error(f"{list(perm)} does not permute {len(source)} axes")
                 if node.data == "permute":
@@ -350,7 +353,7 @@ class _Scope:
         if name in self.attributes:
             value = self.attributes[name]
             if isinstance(value, list | tuple):
-                return tuple(index(v) for v in value)
+                return tuple(index(v) for v in cast("Sequence[Index | int]", value))
             if isinstance(value, int | Index):
                 return index(value)
         raise self.error(f"'{name}' is not a size, an index or an index attribute")
@@ -360,7 +363,7 @@ class _Scope:
         if isinstance(node, Tree) and node.data == "number":
             return (int(str(node.children[0])),)
         value = self.attribute(_name_of(node))
-        return tuple(value) if isinstance(value, list | tuple) else (int(value),)
+        return tuple(cast("Sequence[int]", value)) if isinstance(value, list | tuple) else (int(value),)
 
     def pack_call(self, function: str, args: list[Node]) -> Index | _Pack:
         match function:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeGuard, cast
 
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
@@ -37,7 +38,7 @@ def dtype_name(element: Attribute) -> str:
         if isinstance(element, cls):
             return name
     if isinstance(element, IntegerType):
-        return f"i{element.width.data}"
+        return f"i{cast(IntegerType, element).width.data}"
     if isinstance(element, IndexType):
         return "index"
     raise AxonError(f"element type {element} is not supported", accepted="f32, bf16, f16, i32, i1")
@@ -53,13 +54,24 @@ def element_type(name: str) -> Attribute:
     raise AxonError(f"element type '{name}' is not supported", accepted="f32, bf16, f16, i32, i1")
 
 
+def is_tensor(type_: object) -> TypeGuard[TensorType]:
+    return isinstance(type_, TensorType)
+
+
+def strings_of(attribute: Attribute | None) -> tuple[str, ...] | None:
+    """The strings in an array attribute; None for what is no array."""
+    if not isinstance(attribute, ArrayAttr):
+        return None
+    return tuple(a.data for a in cast("ArrayAttr[Attribute]", attribute).data if isinstance(a, StringAttr))
+
+
 def shape_of(t: Attribute) -> tuple[Index, ...]:
     """The symbolic shape of a tensor type. A dynamic axis without a name raises AxonError."""
-    if not isinstance(t, TensorType):
+    if not is_tensor(t):
         raise AxonError(f"{t} is not a tensor type")
     dims = t.get_shape()
-    if isinstance(t.encoding, ArrayAttr):
-        texts = [e.data for e in t.encoding.data if isinstance(e, StringAttr)]
+    texts = strings_of(t.encoding)
+    if texts is not None:
         if len(texts) != len(dims):
             raise AxonError(f"{t}: the encoding names {len(texts)} sizes for {len(dims)} axes")
         try:

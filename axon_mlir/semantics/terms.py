@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, cast
 
-from axon_mlir.semantics.index import Index, Size, Var, index, of_var
+from axon_mlir.semantics.index import NO_SYMBOLS, Index, Size, Var, index, of_var
 
 Number = Fraction | str
 """An exact rational, or 'inf' / '-inf'."""
@@ -298,7 +298,7 @@ def free_symbols(t: Term) -> frozenset[Size | Var]:
     """Sizes and free variables of a term."""
     found = _free.get(t)
     if found is None:
-        found = frozenset(_free_of(t))
+        found = _free_of(t)
         _free[t] = found
     return found
 
@@ -306,26 +306,26 @@ def free_symbols(t: Term) -> frozenset[Size | Var]:
 _free: dict[Term | Condition, frozenset[Size | Var]] = {}
 
 
-def _free_of(t: Term | Condition) -> set[Size | Var]:
+def _free_of(t: Term | Condition) -> frozenset[Size | Var]:
     match t:
         case Const():
-            return set()
+            return NO_SYMBOLS
         case IndexValue(i):
-            return set(i.symbols())
+            return i.symbols()
         case Read(_, indices):
-            return set().union(*(i.symbols() for i in indices))
+            return NO_SYMBOLS.union(*(i.symbols() for i in indices))
         case Apply(_, args):
-            return set().union(*(free_symbols(a) for a in args))
+            return NO_SYMBOLS.union(*(free_symbols(a) for a in args))
         case Fold(_, v, n, body):
-            return set(n.symbols()) | (set(free_symbols(body)) - {v})
+            return n.symbols() | (free_symbols(body) - {v})
         case Select(c, a, b):
-            return _free_of(c) | set(free_symbols(a)) | set(free_symbols(b))
+            return _free_of(c) | free_symbols(a) | free_symbols(b)
         case IndexCompare(_, a, b):
-            return set(a.symbols() | b.symbols())
+            return a.symbols() | b.symbols()
         case RealCompare(_, a, b):
-            return set(free_symbols(a) | free_symbols(b))
+            return free_symbols(a) | free_symbols(b)
         case And(parts) | Or(parts):
-            return set().union(*(_free_of(p) for p in parts))
+            return NO_SYMBOLS.union(*(_free_of(p) for p in parts))
         case Not(p):
             return _free_of(p)
 

@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
+from lark import Tree
 from xdsl.dialects.builtin import ArrayAttr, IndexType, IntAttr, StringAttr, TensorType
 from xdsl.ir import Attribute, BlockArgument, Operation, Region, SSAValue
 from xdsl.irdl import (
@@ -52,7 +53,7 @@ from axon_mlir.semantics.functions import MONOIDS
 from axon_mlir.semantics.index import Index, Size, Var, ceil_div, const, fresh_var, minimum, of_var, parse
 from axon_mlir.semantics.index import size as size_index
 from axon_mlir.semantics.interpret import Interpretable, Interpreter
-from axon_mlir.semantics.meaning import MeaningError, OpMeaning, parse_op
+from axon_mlir.semantics.meaning import MeaningError, Node, OpMeaning, parse_op
 
 SIZE_PREFIX = "size_"
 """How the meaning of a leaf spells a size of the program, so that it cannot be taken for a tile axis or an operand."""
@@ -630,9 +631,7 @@ class LoadOp(IRDLOperation, Denotable, Interpretable):
         walk.require("load in bounds", region_inside(offsets, lengths, source.shape), self)
         variables = (fresh_var("p"), fresh_var("f"))
         at = [o if a is None else o + of_var(variables[a]) for o, a in zip(offsets, axes, strict=True)]
-        walk.bind(
-            self.result, t.Comprehension(tuple(sizes), variables, source.at(at), cast(TileType, self.result.type).dtype)
-        )
+        walk.bind(self.result, t.Comprehension(tuple(sizes), variables, source.at(at), self.result.type.dtype))
 
     def interpret(self, run: Interpreter) -> None:
         sizes = [run.integer(v) for v in self.sizes]
@@ -789,7 +788,7 @@ class ExtractOp(IRDLOperation, Denotable, Interpretable):
         super().__init__(operands=[source, list(offsets), list(sizes)], result_types=[type_])
 
     def verify_(self) -> None:
-        source, result = cast(TileType, self.source.type), cast(TileType, self.result.type)
+        source, result = cast(TileType, self.source.type), self.result.type
         if (source.element_type, source.space) != (result.element_type, result.space):
             raise VerifyException("a region has the element type and the space of its source")
         if len(self.offsets) != 2 or len(self.sizes) != 2:
@@ -851,13 +850,12 @@ class InsertOp(IRDLOperation, Denotable, Interpretable):
         run.bind(self.result, out)
 
 
-def _axis_size(item: object) -> Index:
+def _axis_size(item: Node) -> Index:
     """What an axis of an operand of a leaf's meaning is: a size of its own, or a number."""
-    data, children = getattr(item, "data", None), getattr(item, "children", ())
-    if data not in ("name", "number"):
+    if not isinstance(item, Tree) or item.data not in ("name", "number"):
         raise MeaningError("an operand of a leaf has two axes, each a name or a number")
-    text = str(children[0])
-    return const(int(text)) if data == "number" else size_index(text)
+    text = str(item.children[0])
+    return const(int(text)) if item.data == "number" else size_index(text)
 
 
 def _verify_leaf_meaning(meaning: OpMeaning) -> None:
@@ -948,7 +946,7 @@ class LeafOp(IRDLOperation, Denotable, Interpretable):
             at = [of_var(v) for v in value.variables]
             function = MONOIDS[self.accumulate.data].function
             value = replace(value, body=t.Apply(function, (into.at(at), value.body)))
-        walk.bind(self.result, replace(value, dtype=cast(TileType, self.result.type).dtype))
+        walk.bind(self.result, replace(value, dtype=self.result.type.dtype))
 
     def interpret(self, run: Interpreter) -> None:
         (value,) = run.evaluate(self.leaf_meaning, [run.array(v) for v in self.ins], self.attributes_of_meaning())

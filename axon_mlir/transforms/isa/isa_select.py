@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
@@ -40,6 +40,7 @@ from axon_mlir.semantics.functions import MONOIDS
 from axon_mlir.semantics.index import Index, Size, Var, const, of_var
 from axon_mlir.semantics.index import size as size_index
 from axon_mlir.semantics.normal import definition_of
+from axon_mlir.semantics.shapes import is_tensor
 from axon_mlir.targets import Device, Facts, FunctionRange, OperandRule, TileFact
 from axon_mlir.transforms.isa.patterns import (
     F,
@@ -188,7 +189,7 @@ class _Selector:
     def load(self, op: LoadOp) -> None:
         type_ = op.result.type
         source = op.source.type
-        assert isinstance(type_, TileType) and isinstance(source, TensorType)
+        assert isinstance(type_, TileType) and is_tensor(source)
         if type_.space.data == "hbm":
             return
         self.extents[op.result] = (op.sizes[0], op.sizes[1])
@@ -201,7 +202,7 @@ class _Selector:
     def store(self, op: StoreOp) -> None:
         value = op.value.type
         into = op.into.type
-        assert isinstance(value, TileType) and isinstance(into, TensorType)
+        assert isinstance(value, TileType) and is_tensor(into)
         if value.space.data == "hbm":
             return
         source = op.value
@@ -498,9 +499,7 @@ def _composed(inner: LeafOp, reader: LeafOp, operand: int) -> LeafOp | None:
         and not isinstance(outer_term.body, t.Read | t.Apply)
     ):
         return None
-    if isinstance(outer_term, t.Fold) and any(
-        isinstance(v.type, TileType) and v.type.space.data == "psum" for v in [reader.result]
-    ):
+    if isinstance(outer_term, t.Fold) and reader.result.type.space.data == "psum":
         # An operand of a contraction has to exist as a tile.
         return None
     # Operands: the reader's own, without the inner value, then the inner leaf's.

@@ -37,7 +37,7 @@ from axon_mlir.dialects.tile import (
 from axon_mlir.errors import AxonError
 from axon_mlir.semantics.denotation import place
 from axon_mlir.semantics.index import Index, parse
-from axon_mlir.semantics.shapes import dtype_name, shape_of
+from axon_mlir.semantics.shapes import dtype_name, is_tensor, shape_of
 
 SIZES = "tile.sizes"
 """Function attribute: dimension -> size expression."""
@@ -660,7 +660,7 @@ class _Reader:
             match op:
                 case ForOp():
                     self.loop(op, path)
-                case EmptyOp() if isinstance(op.result.type, TensorType):
+                case EmptyOp() if is_tensor(op.result.type):
                     name = f"t{len(self.types)}"
                     self.tensor[op.result] = name
                     self.types[name] = op.result.type

@@ -14,6 +14,7 @@ from xdsl.ir import Attribute
 
 from axon_mlir.errors import AxonError
 from axon_mlir.semantics.denotation import place
+from axon_mlir.semantics.shapes import strings_of
 
 STRUCTURE = "tile.structure"
 """Function attribute: the choices of this module, as a dictionary."""
@@ -60,8 +61,9 @@ def structure_of(func: FuncOp) -> Structure:
     for name, value in entries.items():
         if name not in known:
             raise AxonError(f"{STRUCTURE}: '{name}' is not a choice", where=place(func), accepted=", ".join(known))
-        if isinstance(value, ArrayAttr) and name not in CHOICES:
-            values[name] = tuple(v.data for v in value.data if isinstance(v, StringAttr))
+        strings = strings_of(value)
+        if strings is not None and name not in CHOICES:
+            values[name] = strings
         elif isinstance(value, StringAttr) and value.data in CHOICES.get(name, ()):
             values[name] = value.data
         else:
@@ -77,7 +79,7 @@ def structure_attribute(structure: Structure) -> DictionaryAttr:
     """The attribute that carries a structure; defaults are left out."""
     out: dict[str, Attribute] = {}
     for f in fields(Structure):
-        value = getattr(structure, f.name)
+        value: str | tuple[str, ...] = getattr(structure, f.name)
         if value == f.default:
             continue
         out[f.name] = ArrayAttr([StringAttr(v) for v in value]) if isinstance(value, tuple) else StringAttr(value)
