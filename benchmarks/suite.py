@@ -46,16 +46,24 @@ class Benchmark:
 
     @property
     def ragged(self) -> tuple[str, ...]:
-        """Shapes that no tile divides: odd sizes, one row, a size of 1 in any dimension, all of them 1."""
-        return RAGGED[len(self.dims)]
+        """Shapes that no tile divides: odd sizes, one row, a size of 1 in any dimension, all of them 1.
 
+        Batch dimensions (A, B) come first and are small: each of their indices is a pass of its own.
+        """
+        batch = [d for d in self.dims if d in BATCH]
+        prefix = "".join(f"{BATCH[d]}x" for d in batch)
+        return tuple(prefix + shape for shape in RAGGED[len(self.dims) - len(batch)])
+
+
+BATCH = {"A": 2, "B": 3}
+"""Batch dimensions and their sizes in ragged shapes."""
 
 RAGGED = {
     2: ("300x517", "129x1", "1x513", "1x1"),
     3: ("300x517x130", "129x1x513", "1x517x130", "300x517x1", "1x1x1"),
-    4: ("3x300x517x130", "2x129x1x513", "1x1x517x130", "1x1x1x1"),
-    5: ("2x3x130x140x70", "1x2x129x1x51"),
+    4: ("300x517x130x70", "129x1x513x20", "1x517x130x70", "1x1x1x1"),
 }
+
 
 def _wide(name: str, function: str, dims: str, arguments: tuple[str, ...], headline: str) -> Benchmark:
     return Benchmark(name, "programs.py", function, dims, arguments, (headline,), ALL_FLOATS)
