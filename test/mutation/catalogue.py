@@ -248,10 +248,10 @@ INSTRUCTIONS = [
     _selected("rms_mm", "dropped term", "root-not-inverted", operand(
         lambda m: isa(m, "scalar_tensor_tensor"), 1, lambda m: isa(m, "activation", 1).results[0]
     )),
-    _selected("divrow", "operator", "square-for-reciprocal", function("activation", "fn", "square")),
+    _selected("divrow", "operator", "sum-for-product", function("tensor_scalar", "op0", "add")),
     _selected("divrow", "operator", "difference-for-product", function("tensor_scalar", "op0", "subtract")),
     _selected("divrow", "dropped term", "divisor-not-inverted", operand(
-        lambda m: isa(m, "tensor_scalar"), 1, lambda m: isa(m, "activation").operands[0]
+        lambda m: isa(m, "tensor_scalar"), 1, lambda m: isa(m, "tensor_scalar").operands[1].owner.operands[0]
     )),
     _selected("common", "operand order", "other-factor", operand(
         lambda m: isa(m, "tensor_tensor", 1), 0, lambda m: isa(m, "tensor_tensor", 0).operands[0]

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from audit import AUDIT
 from mutation.catalogue import MUTANTS, Mutant
+from mutation.edits import Stale
 from mutation.harness import TABLE, Outcome, differ, record, recorded, register_pass, run_mutant, table
 from mutation.programs import (
     KERNEL,
@@ -118,6 +119,20 @@ def test_there_are_enough() -> None:
     assert all(per_stage[stage] >= 3 for stage in STAGES)
     assert {m.kind for m in MUTANTS.values()} == set(KINDS)
     assert len(CHOSEN) >= SAMPLE
+
+
+def test_every_mutant_finds_what_it_changes() -> None:
+    """Passes change, and the sample would not tell of a mutant that has nothing left to change."""
+    stale: list[str] = []
+    for name, mutant in MUTANTS.items():
+        try:
+            if mutant.edit is not None:
+                mutant.edit(around(mutant.program, mutant.stage)[1].clone())
+            elif mutant.text is not None:
+                mutant.text(kernel_of(mutant.program))
+        except Stale as error:
+            stale.append(f"{name}: {error}")
+    assert not stale, "\n".join(stale)
 
 
 @pytest.mark.skipif(not AUDIT, reason="runs every pass: make audit")
