@@ -83,6 +83,9 @@ def solve(text: str, *, rlimit: int = RLIMIT, wall_clock: float = WALL_CLOCK) ->
     solver.from_string(text)
     lint(solver.assertions())
     result = solver.check()
+    if result == z3.unknown and "keyboard" in solver.reason_unknown():
+        # Z3 has caught the SIGINT that was meant for us.
+        raise KeyboardInterrupt
     elapsed = time.monotonic() - started
     STATISTICS.queries += 1
     STATISTICS.seconds += elapsed
