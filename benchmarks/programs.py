@@ -48,6 +48,11 @@ def cube(x):
 ERF = np.frompyfunc(math.erf, 1, 1)
 
 
+def erf(x):
+    y = ERF(x)
+    return y.astype(float) if isinstance(y, np.ndarray) else y
+
+
 def softmax(x):
     e = np.exp(x - row_max(x))
     return e / row_sum(e)
@@ -129,12 +134,12 @@ def goal_gelu_tanh_2(x):
 
 
 def ref_gelu_erf(x):
-    return 0.5 * x * (1 + ERF(x / math.sqrt(2)))
+    return 0.5 * x * (1 + erf(x / math.sqrt(2)))
 
 
 def goal_gelu_erf_1(x):
     """A factor in place of the division; the constant is another rounding of the same number."""
-    return x * (0.5 + 0.5 * ERF(x * math.sqrt(0.5)))
+    return x * (0.5 + 0.5 * erf(x * math.sqrt(0.5)))
 
 
 def ref_softmax(x):

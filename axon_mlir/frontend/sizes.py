@@ -99,10 +99,11 @@ class SizeTable:
         for symbol, term in self._solutions(a, b):
             self._bind(symbol, term)
             return
-        pair = self._renaming(a, b)
-        if pair is not None:
-            self._bind(*pair)
-            return
+        for pairs in (self._renaming(a, b, n) for n in (1, 2, 3)):
+            if pairs is not None:
+                for pair in pairs:
+                    self._bind(*pair)
+                return
         if va is not None and va == vb:
             # Equal for the given numbers only.
             self.force(a, what)
@@ -132,10 +133,12 @@ class SizeTable:
                         candidates.append((self._rank[symbol], symbol, solved))
         return [(s, t) for _, s, t in sorted(candidates, key=lambda c: c[0], reverse=True)]
 
-    def _renaming(self, a: Index, b: Index) -> tuple[Symbol, Index] | None:
-        """A symbol of one term and one of the other, given as the same number, whose equality makes the terms equal.
+    def _renaming(self, a: Index, b: Index, count: int) -> list[tuple[Symbol, Index]] | None:
+        """Pairs of a symbol of one term and one of the other, given as the same number, whose equality makes the terms
+        equal.
 
-        That is enough and may be more than needed (`min(3, x1) = min(3, y0)`), but keeps the sizes generic.
+        That is enough and may be more than needed (`min(3, x1) = min(3, y0)`, `x1 + a1 = w0 + b0`), but keeps the
+        sizes generic.
         """
         pairs = [
             (s, t)
@@ -146,8 +149,13 @@ class SizeTable:
         ]
         for s, t in sorted(pairs, key=str):
             young, old = (s, t) if self._rank[s] > self._rank[t] else (t, s)
-            if a.substitute({young: ix.size(old.name)}) == b.substitute({young: ix.size(old.name)}):
-                return young, ix.size(old.name)
+            pair = (young, ix.size(old.name))
+            left, right = (x.substitute({young: pair[1]}) for x in (a, b))
+            if left == right:
+                return [pair]
+            rest = self._renaming(left, right, count - 1) if count > 1 else None
+            if rest is not None:
+                return [pair, *rest]
         return None
 
     @staticmethod

@@ -20,8 +20,20 @@ from math import gcd, isqrt
 
 from axon_mlir.semantics import terms as t
 from axon_mlir.semantics.functions import FUNCTIONS, MONOIDS
+from axon_mlir.semantics.index import (
+    NO_SYMBOLS,
+    Div,
+    Index,
+    Size,
+    Var,
+    branches,
+    ceil_div,
+    const,
+    fresh_var,
+    minimum,
+    of_var,
+)
 from axon_mlir.semantics.index import Atom as IndexAtom
-from axon_mlir.semantics.index import Div, Index, Min, Size, Var, ceil_div, const, fresh_var, minimum, of_var
 
 LEMMAS: dict[str, str] = {
     "congruence": "equal arguments give equal values",
@@ -85,6 +97,14 @@ class Exp:
     """`exp` of a monomial; the monomial's coefficient is the exponent of the atom."""
 
     mono: Mono
+    _hash: int = field(init=False, repr=False, compare=False, default=0)
+
+    def __post_init__(self):
+        # Hashing what is inside again and again is most of the cost of a normal form.
+        object.__setattr__(self, "_hash", hash(("exp", self.mono)))
+
+    def __hash__(self) -> int:
+        return self._hash
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +129,13 @@ class Sum:
 
     binders: tuple[tuple[Var, Index], ...]
     mono: Mono
+    _hash: int = field(init=False, repr=False, compare=False, default=0)
+
+    def __post_init__(self):
+        object.__setattr__(self, "_hash", hash(("sum", self.binders, self.mono)))
+
+    def __hash__(self) -> int:
+        return self._hash
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,13 +252,13 @@ def atom_symbols(a: Atom) -> frozenset[Size | Var]:
         case Integer(x):
             return Index({(x,): 1}).symbols()
         case Element(_, indices):
-            return frozenset().union(*(i.symbols() for i in indices))
+            return NO_SYMBOLS.union(*(i.symbols() for i in indices))
         case Base(p):
             return poly_symbols(p)
         case Exp(m):
             return mono_symbols(m)
         case Opaque(_, args) | Extreme(_, args):
-            return frozenset().union(*map(poly_symbols, args))
+            return NO_SYMBOLS.union(*map(poly_symbols, args))
         case Sum(binders, m):
             inside = mono_symbols(m).union(*(n.symbols() for _, n in binders))
             return inside - {v for v, _ in binders}
@@ -262,12 +289,12 @@ def guard_gap(a: Guarded) -> tuple[str, Poly] | None:
 
 @cache
 def mono_symbols(m: Mono) -> frozenset[Size | Var]:
-    return frozenset().union(*(atom_symbols(a) for a, _ in m))
+    return NO_SYMBOLS.union(*(atom_symbols(a) for a, _ in m))
 
 
 @cache
 def poly_symbols(p: Poly) -> frozenset[Size | Var]:
-    return frozenset().union(*(mono_symbols(m) for m, _ in p.terms))
+    return NO_SYMBOLS.union(*(mono_symbols(m) for m, _ in p.terms))
 
 
 @cache
@@ -1333,24 +1360,15 @@ def _step_candidates(outer: Index, inner: Index, v: Var) -> list[Index]:
     for m, c in outer.terms:
         if c == 1 and len(m) == 1 and isinstance(m[0], Div) and m[0].denominator not in out:
             out.append(m[0].denominator)
-    for branch in _branches(inner):
+    for branch in branches(inner):
         if v not in branch.symbols() and branch not in out:
             out.append(branch)
     return out
 
 
-def _branches(i: Index) -> list[Index]:
-    """The terms of a minimum (the term itself when it is none)."""
-    minima = [m[0] for m, c in i.terms if c == 1 and len(m) == 1 and isinstance(m[0], Min)]
-    if len(minima) != 1 or not isinstance(minima[0], Min):
-        return [i]
-    rest = i - Index({(minima[0],): 1})
-    return [rest, *(rest + d for d in minima[0].args)]
-
-
 def _length_candidates(outer: Index, inner: Index, v: Var, s: Index) -> list[Index]:
     """What n may be, given the step: the other branches of the inner extent, shifted back by s * v."""
-    rest = [b + s * of_var(v) for b in _branches(inner) if b != s]
+    rest = [b + s * of_var(v) for b in branches(inner) if b != s]
     rest = [b for b in rest if v not in b.symbols()]
     out = [minimum(*rest)] if rest else []
     for m, c in outer.terms:

@@ -142,7 +142,7 @@ def prove_functions(
     if shapes is not None:
         return verdict(shapes.word, "shape", shapes.detail, shapes.counterexample)
     if use_filter:
-        found = refute(before, after, dict(unified.after), (left, right))
+        found = refute(before, after, dict(unified.after), (left, right), narrowed=unified.before)
         if found is not None:
             return verdict("refuted", found.reason, found.detail, found.counterexample)
     if check_ledger if check_ledger is not None else is_lowered(before) or is_lowered(after):
@@ -154,7 +154,7 @@ def prove_functions(
     except NotProved as stop:
         if use_filter:
             special = refute_definedness if stop.reason == "definedness" else partial(refute, large=True)
-            found = special(before, after, dict(unified.after), (left, right))
+            found = special(before, after, dict(unified.after), (left, right), narrowed=unified.before)
             if found is not None:
                 return verdict("refuted", found.reason, found.detail, found.counterexample)
         return verdict("unknown", stop.reason, stop.detail)

@@ -45,14 +45,17 @@ def refute(
     binding: Mapping[Size | Var, Index],
     denotations: tuple[Denotation, Denotation] | None,
     *,
+    narrowed: Mapping[Size | Var, Index] | None = None,
     large: bool = False,
 ) -> Refutation | None:
     """Look for inputs on which the functions differ.
 
-    `binding` maps the size symbols of the second function to those of the first. `large`: at sizes that take every
+    `binding` maps the size symbols of the second function to those of the first, `narrowed` those of the first that
+    the second fixes. `large`: at sizes that take every
     loop twice, which may be slow, instead of small ones.
     """
-    for dims in sample_sizes(before, denotations, large=large):
+    for sampled in sample_sizes(before, denotations, large=large):
+        dims = _narrowed(sampled, narrowed)
         shapes = _shapes(before, dims)
         if shapes is None:
             continue
@@ -70,9 +73,12 @@ def refute_definedness(
     after: FuncOp,
     binding: Mapping[Size | Var, Index],
     denotations: tuple[Denotation, Denotation] | None,
+    *,
+    narrowed: Mapping[Size | Var, Index] | None = None,
 ) -> Refutation | None:
     """Look for inputs on which only the first function is defined: zeros, rows of zeros, signs."""
-    for dims in sample_sizes(before, denotations):
+    for sampled in sample_sizes(before, denotations):
+        dims = _narrowed(sampled, narrowed)
         shapes = _shapes(before, dims)
         if shapes is None:
             continue
@@ -81,6 +87,17 @@ def refute_definedness(
             if found is not None:
                 return found
     return None
+
+
+def _narrowed(dims: dict[str, int], narrowed: Mapping[Size | Var, Index] | None) -> dict[str, int]:
+    """The sizes, where the second function fixes some of them."""
+    env: dict[Size | Var, int] = {Size(n): v for n, v in dims.items()}
+    fixed: dict[str, int] = {}
+    for symbol, term in (narrowed or {}).items():
+        for s in term.symbols() - set(env):
+            env[s] = _SMALL[len(env) % len(_SMALL)]
+        fixed[str(symbol)] = int(evaluate(term, env))
+    return dims | fixed
 
 
 def sample_sizes(

@@ -18,12 +18,14 @@ from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.dialects.func import FuncOp
 
 from axon_mlir.frontend.numpy_trace import trace, trace_file
+from axon_mlir.frontend.trace_child import load
 from axon_mlir.host.parsing import parse_module
 from axon_mlir.host.registry import make_context
 from axon_mlir.semantics.domains import Float32, Float64
 from axon_mlir.semantics.index import evaluate
 from axon_mlir.semantics.interpret import argument_shapes, evaluate_function
 from axon_mlir.transforms.algebra.tensor_hl_canonicalize import TensorHlCanonicalize
+from benchmarks.prove import ARGUMENTS, specs
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -36,7 +38,7 @@ def _load(path: Path) -> ModuleType:
     return module
 
 
-PROGRAMS = _load(ROOT / "benchmarks" / "programs.py")
+PROGRAMS = load(str(ROOT / "benchmarks" / "programs.py"))
 
 SPECS: dict[str, list[str]] = {
     "axpby": ["f32", "f32[4,5]", "f32", "f32[4,5]"],
@@ -66,6 +68,11 @@ SPECS: dict[str, list[str]] = {
     "max_scale": ["f32[4,7]", "f32"],
     "var_n1": ["f32[4,7]"],
 }
+NUMBERS = {"M": 5, "K": 7, "N": 4, "P": 3, "R": 2, "B": 3, "L": 6, "H": 4, "S": 5}
+for _name in ARGUMENTS:
+    # The others as the table of goals has them, at numbers.
+    _texts = [re.sub("[A-Z]", lambda m: str(NUMBERS[m[0]]), s).replace("2*4", "8") for s in specs(_name)]
+    SPECS.setdefault(_name, _texts)
 
 
 def _programs() -> list[tuple[str, str]]:
@@ -121,7 +128,11 @@ def at_other_sizes(function: Callable[..., Any], traced: FuncOp) -> None:
         env = {s: int(rng.choice([1, 2, 3, 5, 8])) for s in symbols}
         arrays = [rng.uniform(0.5, 1.5, [int(evaluate(d, env)) for d in shape]) for shape in shapes]
         with np.errstate(all="ignore"):
-            want = function(*arrays)
+            try:
+                want = function(*arrays)
+            except ValueError:
+                # Sizes that NumPy refuses too: halves of an odd axis.
+                continue
             got = evaluate_function(traced, arrays, Float64())
         compare(got, list(want) if isinstance(want, tuple) else [want])
 
@@ -130,7 +141,8 @@ def at_other_sizes(function: Callable[..., Any], traced: FuncOp) -> None:
 def test_benchmark_programs(name: str, key: str) -> None:
     module = agrees(getattr(PROGRAMS, name), SPECS[key])
     sizes = function_of(module).attributes["axon.sizes"]
-    assert "fixed = []" in str(sizes)
+    # The halves of an axis are equal only for even sizes.
+    assert "rope" in key or "fixed = []" in str(sizes)
 
 
 @pytest.mark.parametrize(("name", "key"), _programs(), ids=lambda v: v)
