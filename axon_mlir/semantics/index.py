@@ -344,21 +344,22 @@ def nonnegative(term: Index) -> bool:
     return lowest >= 0
 
 
+def branches(i: Index) -> list[Index]:
+    """The terms of a minimum with coefficient one, r and r + d of `r + min(0, d)`; of no such minimum, the term."""
+    minima = [m[0] for m, c in i.terms if c == 1 and len(m) == 1 and isinstance(m[0], Min)]
+    if len(minima) != 1:
+        return [i]
+    rest = i - Index({(minima[0],): 1})
+    return [rest, *(rest + d for d in minima[0].args)]
+
+
 def minimum(*args: IndexLike) -> Index:
     """The least of the terms, in canonical form: a pivot plus `Min` of the differences."""
     flat = list(dict.fromkeys(index(a) for a in args))
     kept = [a for a in flat if not any(b is not a and nonnegative(a - b) and not (nonnegative(b - a)) for b in flat)]
     if len(kept) == 1:
         return kept[0]
-    # A nested minimum with coefficient one, `r + min(0, d)`, is the two terms r and r + d.
-    spread: list[Index] = []
-    for a in kept:
-        minima = [m[0] for m, c in a.terms if c == 1 and len(m) == 1 and isinstance(m[0], Min)]
-        if len(minima) == 1:
-            rest = a - Index({(minima[0],): 1})
-            spread.extend([rest, *(rest + d for d in minima[0].args)])
-        else:
-            spread.append(a)
+    spread = [b for a in kept for b in branches(a)]
     if len(spread) > len(kept):
         return minimum(*spread)
     best: tuple[str, Index, tuple[Index, ...]] | None = None

@@ -10,7 +10,7 @@ to be defined, so definedness is read off the term before.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from axon_mlir.semantics import terms as t
@@ -161,7 +161,7 @@ class Pieces:
         v: Var,
         n: Index,
         body: t.Term,
-        cut: tuple[t.Condition, bool, Index],
+        cut: tuple[Comparison, bool, Index],
         context: Context,
     ) -> t.Term | None:
         c, below, at = cut
@@ -189,8 +189,8 @@ class Pieces:
 
     def _in_front(self, x: t.Term, context: Context, left: int) -> t.Term:
         bound = bound_in(x)
-        free: list[Comparison] = [canonical(c) for c in comparisons(x) if symbols_of(c).isdisjoint(bound)]
-        free = sorted(dict.fromkeys(free), key=t.text) or real_comparisons(x, bound)[: max(left - 3, 0)]
+        indices = {canonical(c): None for c in comparisons(x) if symbols_of(c).isdisjoint(bound)}
+        free: Sequence[Comparison] = sorted(indices, key=t.text) or real_comparisons(x, bound)[: max(left - 3, 0)]
         if not free or left == 0:
             return x
         c = free[0]
@@ -268,7 +268,7 @@ def _linear(v: Var, gap: Index) -> tuple[int, Index] | None:
     return factor.constant, gap - factor * of_var(v)
 
 
-def cuts(v: Var, body: t.Term) -> Iterator[tuple[t.Condition, bool, Index]]:
+def cuts(v: Var, body: t.Term) -> Iterator[tuple[Comparison, bool, Index]]:
     """Conditions that hold for v < p and fail from p on, or the other way round: (condition, held below, p)."""
     bound = bound_in(body)
     for c in comparisons(body):
