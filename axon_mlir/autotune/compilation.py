@@ -27,6 +27,7 @@ from axon_mlir.autotune.exact_check import check_kernel
 from axon_mlir.autotune.gate import GateFailed, GateReport, Program, check_numerics
 from axon_mlir.autotune.inputs import integers_of, proxy_sizes, tile_steps
 from axon_mlir.autotune.runner import Runner
+from axon_mlir.autotune.symbolic_check import not_read, rebuild
 from axon_mlir.dialects.nu import ChoiceOp
 from axon_mlir.errors import AxonError, ExitCode
 from axon_mlir.host.pipeline import build_pipeline
@@ -36,7 +37,10 @@ from axon_mlir.printer_nki import kernel_name, print_kernel
 from axon_mlir.semantics.index import Size
 from axon_mlir.semantics.interpret import argument_shapes
 from axon_mlir.sim import RunResult
+from axon_mlir.smt.certificate import write_certificate
+from axon_mlir.smt.equivalence import Proof, prove_functions
 from axon_mlir.smt.translation import verify_step
+from axon_mlir.smt.verdict import Verdict
 
 DEVICE = "axon.device"
 VALUES = "axon.values"
@@ -47,10 +51,14 @@ EXTRACT = "nu-extract{k=4}"
 LOWERING = ("tile-symbolic", "tile-fuse", "tile-instantiate", "isa-select", "isa-allocate")
 
 PROOFS = "proofs"
-"""The folder with the certificate of each pass."""
+"""The folder with the certificate of each pass, and of the kernel's text."""
 
 KERNEL, EXACT, NUMERIC = "kernel", "exact", "numeric"
 """The stages after the last pass: printing, exact execution of the text, the numeric gate."""
+
+TEXT_TIMEOUT = 60.0
+"""Seconds after which the proof of a kernel's text is given up."""
+TEXT_VERDICTS = {"proved": "proved", "refuted": "refuted", "unknown": "undecided"}
 
 
 @dataclass(frozen=True)
@@ -231,7 +239,16 @@ class Compiler:
         with self._stage(KERNEL, structure.stages, label) as stage:
             text = print_kernel(structure.module)
             kernel.write_text(text if text.endswith("\n") else text + "\n", encoding="utf-8")
-            stage.verdict = "printed"
+            self.observer.detail("proving the text")
+            started = time.monotonic()
+            proof = self._prove_text(
+                program, text, structure.folder / PROOFS / f"{number + len(LOWERING):02d}-{KERNEL}"
+            )
+            stage.proof_seconds = time.monotonic() - started
+            # A text that cannot be decided is left to the exact execution.
+            stage.ok, stage.verdict = proof.verdict == "proved", TEXT_VERDICTS[proof.verdict]
+        if proof.verdict == "refuted":
+            raise StageFailed(KERNEL, proof.report(), ExitCode.FAILED)
         with self._stage(EXACT, structure.stages, label) as stage:
             self.observer.detail("the text of the kernel, executed exactly")
             mismatches = check_kernel(kernel, program, self.device, seed=self.seed)
@@ -249,6 +266,20 @@ class Compiler:
         if not structure.numeric.passed:
             raise StageFailed(NUMERIC, GateFailed(structure.numeric).message, ExitCode.FAILED)
         structure.kernel = kernel
+
+    def _prove_text(self, program: FuncOp, text: str, folder: Path) -> Verdict:
+        """Prove that a kernel's text computes the program, for all sizes, and write the certificate."""
+        try:
+            rebuilt = rebuild(program, text, self.device, name="kernel.py", function=kernel_name(program))
+        except AxonError as error:
+            return not_read(error)
+        proof = Proof()
+        verdict = prove_functions(
+            program, rebuilt, use_filter=False, check_ledger=True, same_domain=True, timeout=TEXT_TIMEOUT, proof=proof
+        )
+        if verdict.verdict == "proved":
+            write_certificate(folder, program, rebuilt, verdict, proof)
+        return verdict
 
     def _numeric(self, program: Program, full: Mapping[str, int], proxy: Mapping[str, int]) -> GateReport:
         """The gate; a kernel that does not even run fails it."""
@@ -301,7 +332,8 @@ class Compiler:
         started = time.monotonic()
         current = _Open()
         yield current
-        self._note(stages, structure, Stage(name, current.verdict, time.monotonic() - started, ok=current.ok))
+        work = time.monotonic() - started - current.proof_seconds
+        self._note(stages, structure, Stage(name, current.verdict, work, current.proof_seconds, current.ok))
 
     def _note(self, stages: list[Stage], structure: str | None, stage: Stage) -> None:
         stages.append(stage)
@@ -317,6 +349,7 @@ class _Open:
 
     verdict: str = ""
     ok: bool = True
+    proof_seconds: float = 0.0
 
 
 def _text(module: ModuleOp) -> str:

@@ -23,6 +23,7 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr
 
 from axon_mlir.autotune.compilation import (
     DEVICE,
+    PROOFS,
     Compilation,
     Compiler,
     Observer,
@@ -179,7 +180,7 @@ def result_of(done: Compilation, source: str) -> dict[str, Any]:
     listed = sorted({*files_in(done.folder), RESULT})
     result["files"] = {
         "kernel": "kernel.py",
-        "ir": [name for name in listed if name.endswith(".mlir")],
+        "ir": [name for name in listed if name.endswith(".mlir") and PROOFS not in Path(name).parts],
         "proofs": sorted(str(Path(name).parent) for name in listed if Path(name).name == "manifest.json"),
         "all": listed,
     }

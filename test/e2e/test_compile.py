@@ -33,6 +33,11 @@ def program(tmp_path: Path) -> Path:
     return path
 
 
+def texts(folder: Path) -> dict[str, str]:
+    """The files of a folder."""
+    return {str(path.relative_to(folder)): path.read_text() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
 @dataclass(frozen=True)
 class Verdict:
     """A step verdict of our choice."""
@@ -57,7 +62,12 @@ def test_what_is_written_and_printed(program: Path, tmp_path: Path) -> None:
     names = [stage["name"] for stage in result["stages"]]
     assert names == ["trace", *compilation.ALGEBRA, *compilation.LOWERING, "kernel", "exact", "numeric"]
     passes = [f"{number:02d}-{name}.mlir" for number, name in enumerate(names[:-3])]
-    assert sorted(path.name for path in out.iterdir()) == sorted([*passes, "kernel.py", "result.json"])
+    assert sorted(path.name for path in out.iterdir()) == sorted([*passes, "kernel.py", "proofs", "result.json"])
+    assert result["files"]["ir"] == passes
+    proofs = [*(Path(name).stem for name in passes[1:]), "08-kernel"]
+    assert result["files"]["proofs"] == [f"proofs/{name}" for name in proofs]
+    for name in proofs:
+        assert axon("recheck", str(out / "proofs" / name), "-q")[0] == 0
     assert all(f"{name}: " in stderr for name in names)
     assert "relative L2" in stderr and str(out / "kernel.py") in stderr
 
@@ -85,15 +95,17 @@ def test_a_step_that_is_not_proved(
 ) -> None:
     out, report = tmp_path / "out", tmp_path / "report.json"
     assert axon("compile", str(program), *SPECS, "-o", str(out))[0] == 0
-    before = {path.name: path.read_text() for path in out.iterdir()}
+    before = texts(out)
     real = compilation.verify_step
     monkeypatch.setattr(
-        compilation, "verify_step", lambda a, b, name: Verdict(word) if name == "tile-fuse" else real(a, b, name)
+        compilation,
+        "verify_step",
+        lambda a, b, name, **kw: Verdict(word) if name == "tile-fuse" else real(a, b, name, **kw),
     )
     code, _, stderr = axon("compile", str(program), *SPECS, "-o", str(out), "--json", str(report))
     assert code == expected
     assert f"stage tile-fuse: tile-fuse: {word}" in stderr
-    assert {path.name: path.read_text() for path in out.iterdir()} == before
+    assert texts(out) == before
     failed = json.loads(report.read_text())
     assert failed["complete"] is False and failed["failed"]["stage"] == "tile-fuse"
     assert failed["stages"][-1]["verdict"] == word
@@ -139,9 +151,8 @@ def test_a_signal_leaves_nothing_behind(number: signal.Signals, expected: int, p
 def test_the_same_program_gives_the_same_files(program: Path, tmp_path: Path) -> None:
     for name in ("a", "b"):
         assert axon("compile", str(program), *SPECS, "-o", str(tmp_path / name))[0] == 0
-    for path in (tmp_path / "a").iterdir():
-        if path.name != "result.json":
-            assert path.read_text() == (tmp_path / "b" / path.name).read_text()
+    a, b = texts(tmp_path / "a"), texts(tmp_path / "b")
+    assert a.keys() == b.keys() and [name for name in a if a[name] != b[name]] == ["result.json"]
 
 
 def test_a_file_of_ir_and_a_device_that_it_names(tmp_path: Path) -> None:
