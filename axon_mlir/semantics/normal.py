@@ -503,7 +503,30 @@ class Normalizer:
                         self.lemmas.add("split")
                         others = make_poly({m: k for m, k in p.terms if m not in (m1, m2)})
                         return self.add(others, self.scale(self.mul(make_poly({rest: Fraction(1)}), whole), c))
+        for (rest, size, _), found in parts.items():
+            for m1, a, plus in found:
+                whole = self._with_neighbour(p, make_poly({rest: size if plus else -size}), m1, a)
+                if whole is not None:
+                    return whole
         return p
+
+    def _with_neighbour(self, p: Poly, factor: Poly, m: Mono, a: Sum) -> Poly | None:
+        """A sum over a number of terms (the monomial m), with the next term or the one before when p has that too."""
+        present = dict(p.terms)
+        for v, n in a.binders:
+            if n.constant is None:
+                continue
+            z = fresh_var("z")
+            for at, shift in ((n, 0), (const(-1), -1)):
+                one, body = self._sliced(a, v, at), self._sliced(a, v, of_var(z) + shift)
+                if one is None or body is None:
+                    continue
+                more = self.mul(factor, one)
+                if more.terms and all(present.get(k) == c and k != m for k, c in more.terms):
+                    self.lemmas |= {"split", "single"}
+                    rest = make_poly({k: c for k, c in p.terms if k != m and k not in dict(more.terms)})
+                    return self.add(rest, self.mul(factor, self.fold("sum", z, n + 1, body)))
+        return None
 
     def _adjacent(self, a: Sum, b: Sum) -> Poly | None:
         """`sum(k < n: f[k]) + sum(k < m: f[n + k])` as a sum over n + m."""

@@ -29,7 +29,7 @@ from axon_mlir.smt.equivalence import prove_functions
 from axon_mlir.smt.solver import clear_cache
 from benchmarks.prove import goals, specs
 
-SIZES = ((2, 3, 5, 4, 6), (3, 2, 4, 5, 7), (5, 4, 3, 2, 2))
+SIZES = ((2, 3, 5, 4, 6, 2, 3, 5), (3, 2, 4, 5, 7, 4, 2, 3), (5, 4, 3, 2, 2, 3, 5, 4))
 UNPROVED = ("gelu_tanh_2", "gelu_erf_1")
 """Goals that are no proved pairs."""
 
