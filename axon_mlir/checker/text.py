@@ -36,7 +36,12 @@ def script(lines: Sequence[str], goal: str | None = None) -> str:
 
 def _symbol(name: str) -> str:
     plain = bool(name) and not name[0].isdigit() and all(c.isascii() and (c.isalnum() or c in "_.!") for c in name)
-    return name if plain else "|" + name.replace("|", "/").replace("\\", "/") + "|"
+    word = name.replace("_", "a")
+    return (
+        name + "!" * (word.isalpha() and word.islower())
+        if plain
+        else "|" + name.replace("|", "/").replace("\\", "/") + "|"
+    )
 
 
 def _join(pieces: Sequence[str], operator: str, empty: str) -> str:

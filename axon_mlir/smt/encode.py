@@ -33,9 +33,10 @@ class Query:
 
 
 def sanitize(name: str) -> str:
-    """A name as an SMT-LIB symbol."""
+    """A name as an SMT-LIB symbol, and no word of the language."""
     if name and all(c.isascii() and (c.isalnum() or c in "_.!") for c in name) and not name[0].isdigit():
-        return name
+        word = name.replace("_", "a")
+        return f"{name}!" if word.isalpha() and word.islower() else name
     return "|" + name.replace("|", "/").replace("\\", "/") + "|"
 
 

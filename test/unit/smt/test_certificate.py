@@ -168,3 +168,16 @@ def test_nothing_else_is_overwritten(tmp_path: Path) -> None:
     with pytest.raises(AxonError, match="no certificate"):
         _residual(tmp_path)
     assert (tmp_path / "precious").exists()
+
+
+@pytest.mark.parametrize("names", [("and", "not"), ("_", "let"), ("abs", "Int"), ("select", "forall")])
+def test_sizes_may_be_named_like_words_of_the_solver(names: tuple[str, str], tmp_path: Path) -> None:
+    def program(last: str) -> FuncOp:
+        kind = f'tensor<?x?xf32, ["{names[0]}", "{names[1]}"]>'
+        lines = [f"%s = tensor_hl.mul %x, %x : {kind}", f"{last} : {kind}", f"func.return %y : {kind}"]
+        return load(f"func.func @f(%x: {kind}) -> {kind} {{\n" + "\n".join(lines) + "\n}", "program")
+
+    before, after = program("%y = tensor_hl.add %s, %x"), program("%y = tensor_hl.add %x, %s")
+    folder = certify(tmp_path / "c", before, after)
+    for solver in SOLVERS:
+        assert recheck(folder, load, solver=solver).ok
