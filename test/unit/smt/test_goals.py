@@ -158,6 +158,8 @@ EQUAL: dict[str, Pair] = {
     "scores by columns": ("BMK BNK BNV", lambda q, k, v: softmax(q @ T(k)) @ v, _attention_by_columns),
     "denominator as a column": ("BMK BNK BNV", lambda q, k, v: softmax(q @ T(k)) @ v, _attention_with_ones),
     "scales of weights": ("MK M1 KN 1N", lambda x, s, w, t: (x * s) @ (w * t), lambda x, s, w, t: (x @ w) * s * t),
+    # Floats divide by zero on the left and still end at 0 there; the reals do not.
+    "two resistors": ("MN MN", lambda x, y: 1 / (1 / x + 1 / y), lambda x, y: x * y / (x + y)),
     "distances": (
         "MK NK",
         lambda x, y: ((x[:, None, :] - y[None, :, :]) ** 2).sum(-1),
