@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Ways to tamper with a certificate. Each edits a folder; afterwards everything that can be made consistent again (names
-by content, hashes, the list of files) is, unless the tampering is just that."""
+"""Ways to tamper with a certificate.
+
+Each edits a folder; afterwards everything that can be made consistent again (names by content, hashes, the list of
+files) is, unless the tampering is just that.
+"""
 
 from __future__ import annotations
 

@@ -30,7 +30,8 @@ from benchmarks.prove import goals, traced
 
 SOLVERS: list[Solver] = ["z3", "cvc5"] if importlib.util.find_spec("cvc5") else ["z3"]
 GOALS = {name: (before, after, of) for name, before, after, of in goals()}
-STEPS = [(name, stage) for name in ("rmsnorm", "tmm", "rms_mm", "late", "scale2", "common", "divrow") for stage in LOWERING]
+LOWERED = ("rmsnorm", "tmm", "rms_mm", "late", "scale2", "common", "divrow")
+STEPS = [(name, stage) for name in LOWERED for stage in LOWERING]
 OPEN = ("gelu_tanh_2", "gelu_erf_1")
 """Goals that are not proved yet."""
 
@@ -135,7 +136,7 @@ def test_contradictory_hypotheses_are_no_proof(tmp_path: Path) -> None:
     proof = Proof()
     verdict = prove_functions(first, second, use_filter=False, proof=proof)
     if verdict.verdict != "proved":
-        return
+        pytest.skip("the prover looks at hypotheses itself")
     write_certificate(tmp_path / "c", first, second, verdict, proof)
     result = recheck(tmp_path / "c", load)
     assert not result.ok and result.failed[0].startswith("contradiction: ")
