@@ -363,23 +363,10 @@ def _total_atom(a: Atom) -> bool:
             return at_least(n, 1) and total(body)
         case Guarded(_, x, y):
             gap = _guard_gaps.get(a)
-            known = gap is not None or is_integer(_guard_conditions[a])
+            known = gap is not None or t.is_integer(_guard_conditions[a])
             return known and total(x) and total(y) and (gap is None or total(gap[1]))
         case Base() | Infinity():
             return False
-
-
-def is_integer(c: t.Condition) -> bool:
-    """Whether a condition compares only indices."""
-    match c:
-        case t.IndexCompare():
-            return True
-        case t.RealCompare():
-            return False
-        case t.And(parts) | t.Or(parts):
-            return all(map(is_integer, parts))
-        case t.Not(p):
-            return is_integer(p)
 
 
 @cache
@@ -833,15 +820,7 @@ class Normalizer:
 
     def _condition_height(self, c: t.Condition) -> int:
         """The binder height of a condition: its folds must not capture the variables of folds around it."""
-        match c:
-            case t.RealCompare(_, a, b):
-                return max(_poly_height(self.term(a)), _poly_height(self.term(b)))
-            case t.And(parts) | t.Or(parts):
-                return max(map(self._condition_height, parts), default=0)
-            case t.Not(part):
-                return self._condition_height(part)
-            case t.IndexCompare():
-                return 0
+        return max((_poly_height(self.term(side)) for side in t.compared_terms(c)), default=0)
 
     def apply(self, function: str, args: list[Poly]) -> Poly:
         match function:

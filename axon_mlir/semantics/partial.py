@@ -57,19 +57,6 @@ def conditions(x: t.Term, context: Context) -> list[Condition]:
     out: dict[tuple[str, t.Term, Context], Condition] = {}
     seen: set[tuple[t.Term, Context]] = set()
 
-    def compare(c: t.Condition, binders: tuple[tuple[Var, Index], ...], around: Context) -> None:
-        match c:
-            case t.RealCompare(_, a, b):
-                go(a, binders, around)
-                go(b, binders, around)
-            case t.And(parts) | t.Or(parts):
-                for p in parts:
-                    compare(p, binders, around)
-            case t.Not(p):
-                compare(p, binders, around)
-            case t.IndexCompare():
-                return
-
     def go(y: t.Term, binders: tuple[tuple[Var, Index], ...], around: Context) -> None:
         if (y, around) in seen:
             return
@@ -85,7 +72,8 @@ def conditions(x: t.Term, context: Context) -> list[Condition]:
             case t.Fold(_, v, n, body):
                 go(body, (*binders, (v, n)), (*around, *range_of(v, n)))
             case t.Select(c, a, b):
-                compare(c, binders, around)
+                for side in t.compared_terms(c):
+                    go(side, binders, around)
                 go(a, binders, (*around, c))
                 go(b, binders, (*around, t.negate(c)))
             case _:

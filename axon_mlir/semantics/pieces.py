@@ -35,7 +35,6 @@ from axon_mlir.semantics.walk import Context, subterms
 CASES = 6
 """Conditions about indices that are put in front of a term."""
 
-Comparison = t.IndexCompare | t.RealCompare
 Decide = Callable[[Context, t.Condition], bool]
 
 
@@ -161,7 +160,7 @@ class Pieces:
         v: Var,
         n: Index,
         body: t.Term,
-        cut: tuple[Comparison, bool, Index],
+        cut: tuple[t.Comparison, bool, Index],
         context: Context,
     ) -> t.Term | None:
         c, below, at = cut
@@ -190,7 +189,7 @@ class Pieces:
     def _in_front(self, x: t.Term, context: Context, left: int) -> t.Term:
         bound = bound_in(x)
         indices = {canonical(c): None for c in comparisons(x) if symbols_of(c).isdisjoint(bound)}
-        free: Sequence[Comparison] = sorted(indices, key=t.text) or real_comparisons(x, bound)[: max(left - 3, 0)]
+        free: Sequence[t.Comparison] = sorted(indices, key=t.text) or real_comparisons(x, bound)[: max(left - 3, 0)]
         if not free or left == 0:
             return x
         c = free[0]
@@ -268,7 +267,7 @@ def _linear(v: Var, gap: Index) -> tuple[int, Index] | None:
     return factor.constant, gap - factor * of_var(v)
 
 
-def cuts(v: Var, body: t.Term) -> Iterator[tuple[Comparison, bool, Index]]:
+def cuts(v: Var, body: t.Term) -> Iterator[tuple[t.Comparison, bool, Index]]:
     """Conditions that hold for v < p and fail from p on, or the other way round: (condition, held below, p)."""
     bound = bound_in(body)
     for c in comparisons(body):
@@ -312,48 +311,23 @@ def replaced(i: Index, a: Atom, by: Index) -> Index:
 
 def comparisons(x: t.Term) -> list[t.IndexCompare]:
     """The comparisons of indices in the conditions of a term, each once."""
-    out: dict[t.IndexCompare, None] = {}
-
-    def visit(c: t.Condition) -> None:
-        match c:
-            case t.IndexCompare():
-                out[c] = None
-            case t.And(parts) | t.Or(parts):
-                for p in parts:
-                    visit(p)
-            case t.Not(p):
-                visit(p)
-            case t.RealCompare():
-                return
-
-    for y in subterms(x):
-        if isinstance(y, t.Select):
-            visit(y.condition)
-    return sorted(out, key=t.text)
+    return sorted(dict.fromkeys(c for c in _compared_in(x) if isinstance(c, t.IndexCompare)), key=t.text)
 
 
 def real_comparisons(x: t.Term, bound: set[Var]) -> list[t.RealCompare]:
     """The comparisons of reals in the conditions of a term that are the same for all values of its fold variables."""
     out: dict[t.RealCompare, None] = {}
+    for c in _compared_in(x):
+        if isinstance(c, t.RealCompare):
+            out[t.RealCompare("<", c.right, c.left) if c.relation == "<=" else c] = None
+    return sorted((c for c in out if symbols_of(c).isdisjoint(bound) and not holds_fold(c)), key=t.text)
 
-    def visit(c: t.Condition) -> None:
-        match c:
-            case t.RealCompare("<=", a, b):
-                out[t.RealCompare("<", b, a)] = None
-            case t.RealCompare():
-                out[c] = None
-            case t.And(parts) | t.Or(parts):
-                for p in parts:
-                    visit(p)
-            case t.Not(p):
-                visit(p)
-            case t.IndexCompare():
-                return
 
+def _compared_in(x: t.Term) -> Iterator[t.Comparison]:
+    """The comparisons in the conditions of a term."""
     for y in subterms(x):
         if isinstance(y, t.Select):
-            visit(y.condition)
-    return sorted((c for c in out if symbols_of(c).isdisjoint(bound) and not holds_fold(c)), key=t.text)
+            yield from t.comparisons(y.condition)
 
 
 def holds_fold(c: t.Condition) -> bool:
@@ -379,7 +353,7 @@ def canonical(c: t.IndexCompare) -> t.IndexCompare:
     return t.IndexCompare("<", const(0), min(gap, 1 - gap, key=str))
 
 
-def assume(x: t.Term, c: Comparison, holds: bool) -> t.Term:
+def assume(x: t.Term, c: t.Comparison, holds: bool) -> t.Term:
     """The term where a comparison holds, or fails."""
     known: dict[t.Condition, t.Condition] = {}
     reference = canonical(c) if isinstance(c, t.IndexCompare) else None

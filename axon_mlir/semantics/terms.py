@@ -7,7 +7,7 @@ range of every `Fold` is `[0, extent)`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, cast
@@ -113,7 +113,8 @@ class Not(metaclass=_Interned):
 
 
 Term = Const | IndexValue | Read | Apply | Fold | Select
-Condition = IndexCompare | RealCompare | And | Or | Not
+Comparison = IndexCompare | RealCompare
+Condition = Comparison | And | Or | Not
 
 TRUE = And(())
 FALSE = Or(())
@@ -177,6 +178,37 @@ def negate(part: Condition) -> Condition:
     if part == FALSE:
         return TRUE
     return Not(part)
+
+
+def comparisons(c: Condition) -> Iterator[Comparison]:
+    """The comparisons that a condition is made of, in order."""
+    match c:
+        case IndexCompare() | RealCompare():
+            yield c
+        case And(parts) | Or(parts):
+            for p in parts:
+                yield from comparisons(p)
+        case Not(p):
+            yield from comparisons(p)
+
+
+def compared_indices(c: Condition) -> Iterator[Index]:
+    """Both sides of the comparisons of indices in a condition."""
+    for one in comparisons(c):
+        if isinstance(one, IndexCompare):
+            yield from (one.left, one.right)
+
+
+def compared_terms(c: Condition) -> Iterator[Term]:
+    """Both sides of the comparisons of reals in a condition."""
+    for one in comparisons(c):
+        if isinstance(one, RealCompare):
+            yield from (one.left, one.right)
+
+
+def is_integer(c: Condition) -> bool:
+    """Whether a condition compares only indices."""
+    return all(isinstance(one, IndexCompare) for one in comparisons(c))
 
 
 def less(a: Index, b: Index) -> Condition:

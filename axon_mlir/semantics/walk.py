@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 
 from axon_mlir.semantics import terms as t
 from axon_mlir.semantics.denotation import range_of
@@ -47,23 +47,15 @@ def subterms(x: t.Term) -> Iterator[t.Term]:
                 pass
 
 
+def reads_any(x: t.Term, tensors: Container[str]) -> bool:
+    """Whether an element of one of the tensors is in a term."""
+    return any(isinstance(y, t.Read) and y.tensor in tensors for y in subterms(x))
+
+
 def folds(x: t.Term, context: Context) -> list[tuple[Context, t.Fold]]:
     """Every fold with the conditions around it."""
     out: list[tuple[Context, t.Fold]] = []
     seen: set[tuple[t.Term, Context]] = set()
-
-    def conditions(c: t.Condition, around: Context) -> None:
-        match c:
-            case t.RealCompare(_, a, b):
-                go(a, around)
-                go(b, around)
-            case t.And(parts) | t.Or(parts):
-                for p in parts:
-                    conditions(p, around)
-            case t.Not(p):
-                conditions(p, around)
-            case t.IndexCompare():
-                return
 
     def go(y: t.Term, around: Context) -> None:
         if (y, around) in seen:
@@ -77,7 +69,8 @@ def folds(x: t.Term, context: Context) -> list[tuple[Context, t.Fold]]:
                 out.append((around, y))
                 go(body, (*around, *range_of(v, n)))
             case t.Select(c, a, b):
-                conditions(c, around)
+                for side in t.compared_terms(c):
+                    go(side, around)
                 go(a, (*around, c))
                 go(b, (*around, t.negate(c)))
             case _:

@@ -17,7 +17,7 @@ from axon_mlir.semantics.index import Index, Size, Var, index
 from axon_mlir.semantics.normal import Normalizer, Poly, condition_text, poly_text
 from axon_mlir.semantics.partial import SYMBOL, Condition, sign
 from axon_mlir.semantics.walk import Context, subterms
-from axon_mlir.smt.encode import Query, is_integer
+from axon_mlir.smt.encode import Query
 from axon_mlir.smt.guards import implied
 from axon_mlir.smt.reals import NotReal, RealText
 
@@ -118,7 +118,7 @@ class Definedness:
             poly = self.form(at, wanted.context)
             assume(_state(known.kind, text.poly(poly)), f"{poly_text(poly)} {SYMBOL[known.kind]}")
         for c in wanted.context:
-            fact = None if is_integer(c) else text.condition(c, self.normal)
+            fact = None if t.is_integer(c) else text.condition(c, self.normal)
             if fact is not None:
                 assume(fact, condition_text(c, self.normal))
         says = f"{poly_text(argument)} {SYMBOL[wanted.kind]}"

@@ -9,7 +9,7 @@ so an `unsat` stays true; `exact` is the same query with the products.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from axon_mlir.semantics import terms as t
@@ -50,38 +50,10 @@ def canonical(conditions: Sequence[t.Condition]) -> list[t.Condition]:
                 order[s] = of_var(Var(f"{s.name}!{len(order)}"))
 
     for c in conditions:
-        for i in indices_of(c):
+        for i in t.compared_indices(c):
             visit(i)
     binding: dict[Size | Var, Index] = {**order}
     return [t.substitute_condition(c, binding) for c in conditions]
-
-
-def indices_of(c: t.Condition) -> Iterable[Index]:
-    """The index terms of the integer comparisons of a condition."""
-    match c:
-        case t.IndexCompare(_, a, b):
-            yield a
-            yield b
-        case t.And(parts) | t.Or(parts):
-            for p in parts:
-                yield from indices_of(p)
-        case t.Not(p):
-            yield from indices_of(p)
-        case t.RealCompare():
-            return
-
-
-def is_integer(c: t.Condition) -> bool:
-    """Whether a condition compares only indices."""
-    match c:
-        case t.IndexCompare():
-            return True
-        case t.RealCompare():
-            return False
-        case t.And(parts) | t.Or(parts):
-            return all(map(is_integer, parts))
-        case t.Not(p):
-            return is_integer(p)
 
 
 def inequalities(c: t.Condition) -> list[Index]:
@@ -234,7 +206,7 @@ def positive(d: Index) -> bool:
 
 def integer_query(kind: str, hypotheses: Sequence[t.Condition], goal: t.Condition) -> Query:
     """The question whether the goal follows; hypotheses about reals are left out."""
-    kept = [h for h in hypotheses if is_integer(h)]
+    kept = [h for h in hypotheses if t.is_integer(h)]
     renamed = canonical([*kept, goal])
     assumed, wanted = renamed[:-1], renamed[-1]
     text = IntegerText()

@@ -10,7 +10,7 @@ from axon_mlir.semantics.denotation import range_of, unfinished
 from axon_mlir.semantics.guards import Guards
 from axon_mlir.semantics.index import Index
 from axon_mlir.semantics.walk import Context, subterms
-from axon_mlir.smt.encode import integer_query, is_integer
+from axon_mlir.smt.encode import integer_query
 from axon_mlir.smt.solver import solve
 
 
@@ -32,7 +32,7 @@ def implied(context: Sequence[t.Condition], goal: t.Condition) -> bool:
     """Whether an integer condition follows from the integer conditions of a context."""
     if goal == t.TRUE or goal in context:
         return True
-    if not is_integer(goal):
+    if not t.is_integer(goal):
         return False
     query = integer_query("guard", context, goal)
     answer = solve(query.text)

@@ -144,26 +144,12 @@ def _indices(d: Denotation) -> Iterator[Index]:
                 case t.Read(_, indices):
                     yield from indices
                 case t.Select(condition, _, _):
-                    yield from _of_condition(condition)
+                    yield from t.compared_indices(condition)
                 case _:
                     pass
     for o in d.obligations:
         for h in (*o.hypotheses, o.goal):
-            yield from _of_condition(h)
-
-
-def _of_condition(c: t.Condition) -> Iterator[Index]:
-    match c:
-        case t.IndexCompare(_, a, b):
-            yield a
-            yield b
-        case t.And(parts) | t.Or(parts):
-            for p in parts:
-                yield from _of_condition(p)
-        case t.Not(p):
-            yield from _of_condition(p)
-        case t.RealCompare():
-            return
+            yield from t.compared_indices(h)
 
 
 def _needed(i: Index, steps: dict[str, int]) -> None:

@@ -54,6 +54,7 @@ from axon_mlir.semantics.index import Index, Size, Var, ceil_div, const, fresh_v
 from axon_mlir.semantics.index import size as size_index
 from axon_mlir.semantics.interpret import Interpretable, Interpreter
 from axon_mlir.semantics.meaning import MeaningError, Node, OpMeaning, parse_op
+from axon_mlir.semantics.walk import reads_any
 
 SIZE_PREFIX = "size_"
 """How the meaning of a leaf spells a size of the program, so that it cannot be taken for a tile axis or an operand."""
@@ -278,7 +279,7 @@ class ForOp(IRDLOperation, Denotable, Interpretable):
         if kind == COLLECT:
             return value.variables, self._collected(walk, own, value, counter, space)
         rest = peel(value.body, own, kind)
-        if rest is None or _reads_any(rest, [name]):
+        if rest is None or reads_any(rest, {name}):
             raise Undenotable(f"the loop over {self.dim.data} does not combine its argument by {kind}")
         function = MONOIDS[kind].function
 
@@ -295,7 +296,7 @@ class ForOp(IRDLOperation, Denotable, Interpretable):
             raise Undenotable(f"the loop over {self.dim.data} must replace exactly one region per iteration")
         region, new = value.body.condition, value.body.then
         elsewhere = t.substitute(new, {}, lambda r: t.ZERO if r is own else r)
-        if _reads_any(elsewhere, [own.tensor]):
+        if reads_any(elsewhere, {own.tensor}):
             raise Undenotable(f"the loop over {self.dim.data} reads elsewhere what it writes")
         found = written_axis(region, value.variables, counter, step)
         if found is None:
@@ -396,40 +397,6 @@ class ForOp(IRDLOperation, Denotable, Interpretable):
         items = parser.parse_optional_comma_separated_list(parser.Delimiter.PAREN, carried) or []
         body = parser.parse_region([start, extent, *(i[1] for i in items)])
         return cls(dim, level, lower, upper, step, [i[2] for i in items], [i[0] for i in items], body)
-
-
-def _reads_any(x: t.Term, names: Sequence[str]) -> bool:
-    wanted = set(names)
-    seen: set[t.Term] = set()
-
-    def decides(c: t.Condition) -> bool:
-        match c:
-            case t.RealCompare(_, a, b):
-                return go(a) or go(b)
-            case t.And(parts) | t.Or(parts):
-                return any(map(decides, parts))
-            case t.Not(part):
-                return decides(part)
-            case t.IndexCompare():
-                return False
-
-    def go(y: t.Term) -> bool:
-        if y in seen:
-            return False
-        seen.add(y)
-        match y:
-            case t.Read(name, _):
-                return name in wanted
-            case t.Apply(_, args):
-                return any(map(go, args))
-            case t.Fold(_, _, _, body):
-                return go(body)
-            case t.Select(c, a, b):
-                return decides(c) or go(a) or go(b)
-            case _:
-                return False
-
-    return go(x)
 
 
 def peel(x: t.Term, own: t.Term, monoid: str) -> t.Term | None:

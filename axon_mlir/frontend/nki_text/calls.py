@@ -25,6 +25,7 @@ from axon_mlir.semantics import terms as t
 from axon_mlir.semantics.functions import MONOIDS
 from axon_mlir.semantics.index import Index, Var, const, of_var, size
 from axon_mlir.semantics.normal import Normalizer
+from axon_mlir.semantics.walk import reads_any
 from axon_mlir.targets import Device, Facts, Instruction, OperandRule, Selection, TileFact
 
 
@@ -285,18 +286,7 @@ def combines(value: t.Comprehension, target: View, tiles: Sequence[tuple[Operand
 
 def _peels(body: t.Term, own: t.Read, monoid: str) -> bool:
     rest = peel(body, own, monoid)
-    return rest is not None and body is not own and not _reads(rest, own.tensor)
-
-
-def _reads(x: t.Term, name: str) -> bool:
-    found: list[bool] = []
-
-    def note(r: t.Read) -> t.Term:
-        found.append(r.tensor == name)
-        return r
-
-    t.substitute(x, {}, note)
-    return any(found)
+    return rest is not None and body is not own and not reads_any(rest, {own.tensor})
 
 
 def _sizes(view: View) -> tuple[Index, Index]:

@@ -268,23 +268,11 @@ def element_operations(value: t.Comprehension, number: Callable[[Index], int]) -
                 visit(body)
                 total += space(term) * extents[variable]
             case t.Select(condition, then, otherwise):
-                visit_condition(condition)
+                for side in t.compared_terms(condition):
+                    visit(side)
                 visit(then)
                 visit(otherwise)
                 total += space(term)
-            case _:
-                pass
-
-    def visit_condition(condition: t.Condition) -> None:
-        match condition:
-            case t.RealCompare(_, left, right):
-                visit(left)
-                visit(right)
-            case t.And(parts) | t.Or(parts):
-                for part in parts:
-                    visit_condition(part)
-            case t.Not(part):
-                visit_condition(part)
             case _:
                 pass
 

@@ -63,10 +63,10 @@ class Program:
 
 def _is_data(body: t.Term) -> bool:
     """Whether a term only places an element, or is a number known from the sizes."""
-    return isinstance(body, t.Read) or not _reads(body)
+    return isinstance(body, t.Read) or not reads_of(body)
 
 
-def _reads(x: t.Term) -> list[t.Read]:
+def reads_of(x: t.Term) -> list[t.Read]:
     """The tensor elements a term reads, each once, in order of appearance."""
     out: dict[t.Read, None] = {}
 
@@ -80,7 +80,8 @@ def _reads(x: t.Term) -> list[t.Read]:
             case t.Fold(_, _, _, body):
                 go(body)
             case t.Select(c, a, b):
-                _condition_reads(c, go)
+                for side in t.compared_terms(c):
+                    go(side)
                 go(a)
                 go(b)
             case _:
@@ -88,24 +89,6 @@ def _reads(x: t.Term) -> list[t.Read]:
 
     go(x)
     return list(out)
-
-
-def _condition_reads(c: t.Condition, go: object) -> None:
-    assert callable(go)
-    match c:
-        case t.RealCompare(_, a, b):
-            go(a)
-            go(b)
-        case t.And(parts) | t.Or(parts):
-            for p in parts:
-                _condition_reads(p, go)
-        case t.Not(p):
-            _condition_reads(p, go)
-        case t.IndexCompare():
-            pass
-
-
-reads_of = _reads
 
 
 def folds_of(x: t.Term) -> tuple[list[t.Fold], t.Term]:
@@ -242,7 +225,7 @@ def _used(computations: list[Computation], outputs: Sequence[str]) -> list[Compu
     needed = set(outputs)
     for c in reversed(computations):
         if c.result.name in needed:
-            needed |= {r.tensor for r in _reads(c.body)}
+            needed |= {r.tensor for r in reads_of(c.body)}
     return [c for c in computations if c.result.name in needed]
 
 
@@ -254,7 +237,7 @@ def _computation(tensor: Tensor, value: t.Comprehension, dims: _Dims, op: Operat
     spaces = [*variables, *((f.var, f.extent) for f in folds)]
     chosen: dict[Var, str] = {v: dims.fresh(extent) for v, extent in spaces}
     dims.together.append(list(chosen.values()))
-    for r in _reads(inner):
+    for r in reads_of(inner):
         for axis, i in enumerate(r.indices):
             v = i.atom
             if isinstance(v, Var) and v in chosen:
@@ -266,7 +249,7 @@ def _computation(tensor: Tensor, value: t.Comprehension, dims: _Dims, op: Operat
     for axis, v in enumerate(value.variables):
         if v in chosen:
             dims.of_axis[(tensor.name, axis)] = chosen[v]
-    for r in _reads(inner):
+    for r in reads_of(inner):
         for i in r.indices:
             if not (i.constant is not None or (isinstance(i.atom, Var) and i.atom in chosen)):
                 raise UnsupportedError(
