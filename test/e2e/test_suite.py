@@ -16,6 +16,7 @@ from audit import AUDIT
 from e2e.command import axon
 
 from axon_mlir.autotune.compilation import ALGEBRA, LOWERING
+from axon_mlir.cli.arguments import TARGETS_FOLDER
 from benchmarks.suite import BENCHMARKS, Benchmark, cases
 
 Case = tuple[Benchmark, str, str]
@@ -88,3 +89,18 @@ def test_the_gated_example(tmp_path: Path) -> None:
     result = json.loads((out / "result.json").read_text())
     check_result(result)
     assert "largest for exp" in [entry["name"] for entry in result["numeric"]["inputs"]]
+
+
+def test_a_device_without_some_instructions(tmp_path: Path) -> None:
+    """What `activation` and `scalar_tensor_tensor` would do is done by other instructions."""
+    described = (TARGETS_FOLDER / "trn2.target").read_text(encoding="utf-8").splitlines(keepends=True)
+    missing = ("use activation", "use scalar_tensor_tensor")
+    device, out = tmp_path / "small.target", tmp_path / "out"
+    device.write_text("".join(line for line in described if not line.startswith(missing)))
+    (benchmark,) = (b for b in BENCHMARKS if b.name == "M02 rms_mm")
+    command = benchmark.command("130x70x60", "bf16")
+    code, _, stderr = axon(*command, "--device", str(device), "-q", "-o", str(out))
+    assert code == 0, stderr
+    check_result(json.loads((out / "result.json").read_text()))
+    kernel = (out / "kernel.py").read_text()
+    assert "nisa.activation(" not in kernel and "nisa.scalar_tensor_tensor(" not in kernel
