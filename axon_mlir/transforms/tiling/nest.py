@@ -11,10 +11,10 @@ The method is that of a feasibility study of this project; fusion is prefix shar
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from xdsl.dialects.builtin import DictionaryAttr, StringAttr, TensorType
+from xdsl.dialects.builtin import DictionaryAttr, ModuleOp, StringAttr, TensorType
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
@@ -585,6 +585,16 @@ def scopes(root: _Loop, nest: Nest) -> Iterable[tuple[Leaf, tuple[str, str]]]:
             steps = [x.key.step for x in chain if x.key is not None and x.key.dim == d]
             bounds.append(steps[-1] if steps else str(nest.sizes[d]))
         yield leaf, (bounds[0], bounds[1])
+
+
+def replace_functions(module: ModuleOp, new: Callable[[FuncOp], FuncOp]) -> None:
+    """Put another function in the place of each that has a body."""
+    for func in [f for f in module.body.block.ops if isinstance(f, FuncOp) and not f.is_declaration]:
+        block = func.parent
+        assert block is not None
+        block.insert_op_before(new(func), func)
+        func.detach()
+        func.erase()
 
 
 def emit(func: FuncOp, nest: Nest) -> FuncOp:

@@ -26,7 +26,7 @@ from xdsl.passes import ModulePass
 
 from axon_mlir.targets import Device
 from axon_mlir.transforms.tiling.capacity import FREE_STEP, default_steps, device_of, fits, values_of
-from axon_mlir.transforms.tiling.nest import COPY, TRANSPOSE, Leaf, LoopKey, Nest, collect, emit
+from axon_mlir.transforms.tiling.nest import COPY, TRANSPOSE, Leaf, LoopKey, Nest, collect, emit, replace_functions
 from axon_mlir.transforms.tiling.structure import Structure, structure_of
 from axon_mlir.transforms.tiling.tile_symbolic import FREE, ROLES
 
@@ -39,14 +39,11 @@ class TileFuse(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         device = device_of(op)
-        for func in [f for f in op.body.block.ops if isinstance(f, FuncOp) and not f.is_declaration]:
-            nest = fused(collect(func), values_of(func), device, structure_of(func))
-            new = emit(func, nest)
-            block = func.parent
-            assert block is not None
-            block.insert_op_before(new, func)
-            func.detach()
-            func.erase()
+
+        def new(func: FuncOp) -> FuncOp:
+            return emit(func, fused(collect(func), values_of(func), device, structure_of(func)))
+
+        replace_functions(op, new)
 
 
 def fused(nest: Nest, values: dict[str, int], device: Device, structure: Structure | None = None) -> Nest:

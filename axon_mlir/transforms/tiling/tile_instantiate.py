@@ -20,7 +20,7 @@ from axon_mlir.semantics.denotation import place
 from axon_mlir.semantics.index import Size, Var, evaluate
 from axon_mlir.targets import Device
 from axon_mlir.transforms.tiling.capacity import default_steps, device_of, fits, limit_of, values_of
-from axon_mlir.transforms.tiling.nest import LoopKey, Nest, collect, emit
+from axon_mlir.transforms.tiling.nest import LoopKey, Nest, collect, emit, replace_functions
 
 LARGEST_FREE = 4096
 """Beyond this a longer free axis gains nothing: an instruction's fixed cost is below 2 % of its time."""
@@ -37,16 +37,14 @@ class TileInstantiate(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         device = device_of(op)
-        for func in [f for f in op.body.block.ops if isinstance(f, FuncOp) and not f.is_declaration]:
+
+        def new(func: FuncOp) -> FuncOp:
             nest = collect(func)
             chosen = chosen_steps(nest, values_of(func), device, self.given(nest, device, func))
             check_nested(nest, chosen, func)
-            new = emit(func, instantiated(nest, chosen))
-            block = func.parent
-            assert block is not None
-            block.insert_op_before(new, func)
-            func.detach()
-            func.erase()
+            return emit(func, instantiated(nest, chosen))
+
+        replace_functions(op, new)
 
     def given(self, nest: Nest, device: Device, func: FuncOp) -> dict[str, int]:
         """The steps set by hand."""

@@ -40,7 +40,7 @@ from axon_mlir.semantics.index import size as size_index
 from axon_mlir.semantics.shapes import tensor_type
 from axon_mlir.targets import Device
 from axon_mlir.transforms.tiling.capacity import device_of, turned_dtype
-from axon_mlir.transforms.tiling.nest import COPY, MATMUL, TRANSPOSE, Leaf, LoopKey, Nest, emit
+from axon_mlir.transforms.tiling.nest import COPY, MATMUL, TRANSPOSE, Leaf, LoopKey, Nest, emit, replace_functions
 from axon_mlir.transforms.tiling.program import Computation, Program, Tensor, analyse, folds_of, reads_of
 from axon_mlir.transforms.tiling.structure import STRUCTURE, Structure, structure_attribute, structure_of
 
@@ -57,16 +57,15 @@ class TileSymbolic(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         device = device_of(op)
-        for func in [f for f in op.body.block.ops if isinstance(f, FuncOp) and not f.is_declaration]:
+
+        def new(func: FuncOp) -> FuncOp:
             structure = structure_of(func)
-            new = emit(func, tiled(analyse(func), device, structure))
+            out = emit(func, tiled(analyse(func), device, structure))
             if structure != Structure():
-                new.attributes[STRUCTURE] = structure_attribute(structure)
-            block = func.parent
-            assert block is not None
-            block.insert_op_before(new, func)
-            func.detach()
-            func.erase()
+                out.attributes[STRUCTURE] = structure_attribute(structure)
+            return out
+
+        replace_functions(op, new)
 
 
 def tiled(program: Program, device: Device, structure: Structure | None = None) -> Nest:
