@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from axon_mlir.errors import UnsupportedError
 from axon_mlir.semantics import terms as t
-from axon_mlir.semantics.index import Atom, Div, Index, Min, const
+from axon_mlir.semantics.index import Atom, Div, Index, Min, extreme
 
 SUM, PRODUCT, UNARY, POWER, ATOM = range(5)
 """Binding strength of an expression's outermost operator."""
@@ -27,14 +27,10 @@ def index_text(term: Index, least: int = SUM) -> str:
 def _index(term: Index) -> Text:
     if not term.terms:
         return "0", ATOM
-    for sign in (1, -1):
-        minima = [m for m, c in term.terms if c == sign and len(m) == 1 and isinstance(m[0], Min)]
-        if len(minima) == 1:
-            (atom,) = minima[0]
-            assert isinstance(atom, Min)
-            rest = term - Index({(atom,): sign})
-            args = sorted((rest + sign * a for a in (const(0), *atom.args)), key=lambda a: (a.constant is None, str(a)))
-            return f"{'min' if sign > 0 else 'max'}({', '.join(map(index_text, args))})", ATOM
+    found = extreme(term)
+    if found is not None:
+        args = sorted(found[1], key=lambda a: (a.constant is None, str(a)))
+        return f"{found[0]}({', '.join(map(index_text, args))})", ATOM
     pieces: list[str] = []
     single = len(term.terms) == 1
     # Positive terms first: `K - k`, not `-k + K`; numbers last: `k + 1`.

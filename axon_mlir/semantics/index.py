@@ -251,14 +251,9 @@ def _rebuild(term: Index, leaf: Callable[[Atom], Index | None]) -> Index:
 def _text(term: Index) -> str:
     if not term.terms:
         return "0"
-    for sign in (1, -1):
-        minima = [m for m, c in term.terms if c == sign and len(m) == 1 and isinstance(m[0], Min)]
-        if len(minima) == 1:
-            # Print `a + min(0, b - a)` as `min(a, b)`, `a - min(0, a - b)` as `max(a, b)`.
-            (atom,) = minima[0]
-            assert isinstance(atom, Min)
-            rest = term - Index({(atom,): sign})
-            return f"{'min' if sign > 0 else 'max'}({', '.join(str(rest + sign * a) for a in (const(0), *atom.args))})"
+    found = extreme(term)
+    if found is not None:
+        return f"{found[0]}({', '.join(map(str, found[1]))})"
     out: list[str] = []
     # Positive terms first, so that `K - k` does not print as `-k + K`.
     for m, c in sorted(term.terms, key=lambda t: t[1] < 0):
@@ -344,13 +339,20 @@ def nonnegative(term: Index) -> bool:
     return lowest >= 0
 
 
+def extreme(i: Index) -> tuple[str, list[Index]] | None:
+    """`min` or `max` and its terms: `r + min(0, d)` is min(r, r + d), `r - min(0, d)` is max(r, r - d)."""
+    for sign, name in ((1, "min"), (-1, "max")):
+        minima = [m[0] for m, c in i.terms if c == sign and len(m) == 1 and isinstance(m[0], Min)]
+        if len(minima) == 1:
+            rest = i - Index({(minima[0],): sign})
+            return name, [rest, *(rest + sign * d for d in minima[0].args)]
+    return None
+
+
 def branches(i: Index) -> list[Index]:
-    """The terms of a minimum with coefficient one, r and r + d of `r + min(0, d)`; of no such minimum, the term."""
-    minima = [m[0] for m, c in i.terms if c == 1 and len(m) == 1 and isinstance(m[0], Min)]
-    if len(minima) != 1:
-        return [i]
-    rest = i - Index({(minima[0],): 1})
-    return [rest, *(rest + d for d in minima[0].args)]
+    """The terms of a minimum; of anything else, the term itself."""
+    found = extreme(i)
+    return found[1] if found is not None and found[0] == "min" else [i]
 
 
 def minimum(*args: IndexLike) -> Index:

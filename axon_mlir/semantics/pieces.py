@@ -10,11 +10,12 @@ to be defined, so definedness is read off the term before.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from axon_mlir.semantics import terms as t
 from axon_mlir.semantics.denotation import range_of
+from axon_mlir.semantics.guards import Guards
 from axon_mlir.semantics.index import (
     Atom,
     Div,
@@ -35,30 +36,16 @@ from axon_mlir.semantics.walk import Context, subterms
 CASES = 6
 """Conditions about indices that are put in front of a term."""
 
-Decide = Callable[[Context, t.Condition], bool]
-
 
 @dataclass
-class Pieces:
-    """One walk over the terms of a proof."""
+class Pieces(Guards):
+    """One walk over the terms of a proof; `term` leaves no cuts inside folds."""
 
-    follows: Decide
-    """Whether a condition about indices follows from a context."""
     lemmas: set[str] = field(default_factory=set[str])
-    _memo: dict[tuple[t.Term, Context], t.Term] = field(default_factory=dict[tuple[t.Term, Context], t.Term])
 
     def whole(self, x: t.Term, context: Context) -> t.Term:
         """The term in pieces, with the conditions about the indices of the result in front."""
         return self._in_front(self.term(x, context), context, CASES)
-
-    def term(self, x: t.Term, context: Context) -> t.Term:
-        """The term without cuts inside folds."""
-        key = (x, context)
-        found = self._memo.get(key)
-        if found is None:
-            found = self._term(x, context)
-            self._memo[key] = found
-        return found
 
     def _term(self, x: t.Term, context: Context) -> t.Term:
         match x:
@@ -71,33 +58,15 @@ class Pieces:
             case t.Fold(m, v, n, body):
                 return self._fold(m, v, n, self.term(body, (*context, *range_of(v, n))), context)
             case t.Select(c, a, b):
-                kept = self._condition(c, context)
+                kept = self.condition(c, context)
                 if kept in (t.TRUE, t.FALSE):
                     return self.term(a if kept == t.TRUE else b, context)
                 if isinstance(kept, t.Not):
                     kept, a, b = kept.part, b, a
                 return t.select(kept, self.term(a, (*context, kept)), self.term(b, (*context, t.negate(kept))))
 
-    def _condition(self, c: t.Condition, context: Context) -> t.Condition:
-        match c:
-            case t.And(parts):
-                out: list[t.Condition] = []
-                for p in parts:
-                    q = self._condition(p, (*context, *out))
-                    if q == t.FALSE:
-                        return q
-                    out += [] if q == t.TRUE else [q]
-                return t.conj(out)
-            case t.Or(parts):
-                return t.disj([self._condition(p, context) for p in parts])
-            case t.Not(p):
-                return t.negate(self._condition(p, context))
-            case t.RealCompare(r, a, b):
-                return compared(r, self.term(a, context), self.term(b, context))
-            case t.IndexCompare():
-                if self.follows(context, c):
-                    return t.TRUE
-                return t.FALSE if self.follows(context, t.negate(c)) else c
+    def _compare(self, relation: str, a: t.Term, b: t.Term, context: Context) -> t.Condition:
+        return compared(relation, a, b)
 
     def _index(self, i: Index, context: Context) -> Index:
         """The index without quotients that are zero where it stands."""
