@@ -14,7 +14,6 @@ import textwrap
 from collections.abc import Sequence
 from typing import cast
 
-from xdsl.dialects.builtin import ArrayAttr, StringAttr, TensorType
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
@@ -37,7 +36,7 @@ from axon_mlir.semantics import terms as t
 from axon_mlir.semantics.denotation import dtype_of, place
 from axon_mlir.semantics.functions import MONOIDS
 from axon_mlir.semantics.index import Index, Size, const, parse, size
-from axon_mlir.semantics.shapes import dtype_name, shape_of
+from axon_mlir.semantics.shapes import dtype_name, is_tensor, shape_of, strings_of
 from axon_mlir.targets import CallConstant, DType, Form
 
 WIDTH = 100
@@ -376,7 +375,7 @@ class KernelPrinter:
 
 def _shape(type_: Attribute) -> tuple[Index, ...]:
     """The shape of a tensor, or of a scalar."""
-    return shape_of(cast(Attribute, type_)) if isinstance(type_, TensorType) else ()
+    return shape_of(type_) if is_tensor(type_) else ()
 
 
 def _range(start: Index, extent: Index) -> str:
@@ -430,7 +429,7 @@ def _parameters(func: FuncOp) -> list[str]:
     """Names of the arguments."""
     args = func.body.block.args
     found = func.attributes.get("axon.arguments")
-    named = [a.data for a in cast("ArrayAttr[StringAttr]", found).data] if isinstance(found, ArrayAttr) else []
+    named = strings_of(found) or ()
     if len(named) == len(args):
-        return named
+        return list(named)
     return [a.name_hint or f"in{n}" for n, a in enumerate(args)]

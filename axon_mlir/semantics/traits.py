@@ -7,8 +7,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any
 
-from xdsl.dialects.builtin import TensorType
-from xdsl.ir import Operation
 from xdsl.irdl import IRDLOperation
 from xdsl.utils.exceptions import VerifyException
 
@@ -50,11 +48,3 @@ def verify_meaning(op: IRDLOperation) -> None:
                 f"result {n} has shape [{', '.join(map(str, have))}], "
                 f"but its meaning gives [{', '.join(map(str, want))}]"
             )
-
-
-def is_tensor(type_: Any) -> bool:
-    return isinstance(type_, TensorType)
-
-
-def has_meaning(op: Operation) -> bool:
-    return isinstance(op, HasMeaning)

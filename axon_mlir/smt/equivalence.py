@@ -24,8 +24,7 @@ from axon_mlir.semantics.index import Index, Size, Var, const, evaluate, of_var
 from axon_mlir.semantics.normal import ZERO, Normalizer, Poly, poly_text
 from axon_mlir.semantics.partial import conditions, infinities
 from axon_mlir.semantics.pieces import Pieces
-from axon_mlir.semantics.shapes import dtype_name, shape_of
-from axon_mlir.semantics.traits import is_tensor
+from axon_mlir.semantics.shapes import dtype_name, is_tensor, shape_of
 from axon_mlir.semantics.walk import Context, folds
 from axon_mlir.smt.definedness import Definedness
 from axon_mlir.smt.encode import Query, integer_query

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import cast
 
 from xdsl.dialects.builtin import FunctionType, ModuleOp, StringAttr, TensorType
 from xdsl.dialects.func import FuncOp, ReturnOp
@@ -20,7 +19,7 @@ from axon_mlir.frontend.nki_text.values import Storage, Value, View, unsupported
 from axon_mlir.host.verification import VerificationError, verify_module
 from axon_mlir.semantics.denotation import dtype_of
 from axon_mlir.semantics.index import const
-from axon_mlir.semantics.shapes import dtype_name, shape_of, tensor_type
+from axon_mlir.semantics.shapes import dtype_name, is_tensor, shape_of, tensor_type
 from axon_mlir.targets import DEVICES, Device
 
 
@@ -77,8 +76,8 @@ def read_kernel(source: str, name: str, device: Device, function: str | None, si
 
 def _argument_type(type_: Attribute) -> TensorType:
     """The type of an argument; a scalar is a tensor of rank 0."""
-    if isinstance(type_, TensorType):
-        return cast(TensorType, type_)
+    if is_tensor(type_):
+        return type_
     return tensor_type((), dtype_name(type_))
 
 
