@@ -15,7 +15,7 @@ from axon_mlir.frontend.numpy_trace import trace
 from axon_mlir.host.registry import make_context
 from axon_mlir.host.verification import verify_module
 from axon_mlir.printer_nki import print_kernel
-from axon_mlir.semantics.domains import Float64
+from axon_mlir.semantics.domains import Float32, Float64
 from axon_mlir.semantics.index import Size, evaluate
 from axon_mlir.semantics.interpret import NUMPY_DTYPES, argument_shapes, evaluate_function
 from axon_mlir.transforms.algebra.tensor_hl_canonicalize import TensorHlCanonicalize
@@ -82,6 +82,11 @@ def build(seed):
     return source, module, dtype, f"{program.__name__} {specs} {structure} {steps}"
 
 
+def relative(have, want):
+    """Relative L2 error."""
+    return np.linalg.norm(have.astype(np.float64) - want) / max(float(np.linalg.norm(want)), 1e-30)
+
+
 def check(seed, folder):
     """'right', 'refused: why' or 'large'; AssertionError when something is wrong."""
     try:
@@ -104,10 +109,11 @@ def check(seed, folder):
     wanted = evaluate_function(source, [a.astype(np.float64) for a in arrays], Float64())
     got = sim.execute(path, None, arrays, device="trn2", domain="float", seed=0)
     assert (got.instructions, got.dma_bytes) == (expected.instructions, expected.dma_bytes), (seed, chosen)
-    for have, want in zip(got.outputs, wanted, strict=True):
-        have = np.asarray(have).astype(np.float64).reshape(want.shape)
-        error = np.linalg.norm(have - want) / max(float(np.linalg.norm(want)), 1e-30)
-        assert error < TOLERANCE[dtype], (seed, chosen, error)
+    rounded = evaluate_function(source, arrays, Float32(), typed=True)
+    for have, want, own in zip(got.outputs, wanted, rounded, strict=True):
+        error = relative(np.asarray(have).reshape(want.shape), want)
+        # A program may cancel by itself (the tail of a GELU): what its own roundings cost is not the kernel's fault.
+        assert error < max(TOLERANCE[dtype], 2 * relative(own, want)), (seed, chosen, error)
     return "right"
 
 
