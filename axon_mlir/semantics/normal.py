@@ -1125,12 +1125,10 @@ class Normalizer:
         """(n, s) with outer = ceildiv(n, s) and inner = min(s, n - s * v)."""
         if v not in inner.symbols():
             return None
-        zero = inner.substitute({v: const(0)})
         for s in _step_candidates(outer, inner, v):
             for n in _length_candidates(outer, inner, v, s):
                 if ceil_div(n, s) == outer and minimum(s, n - s * of_var(v)) == inner and v not in n.symbols():
                     return n, s
-        del zero
         return None
 
     def _whole_tiles(self, v: Var, outer: Index, inner: Index) -> tuple[Index, Index] | None:
@@ -1412,4 +1410,4 @@ def condition_text(c: t.Condition, n: Normalizer) -> str:
             return f"not ({condition_text(p, n)})"
 
 
-__all__ = ["LEMMAS", "MONOIDS", "Normalizer", "Poly", "definition_of", "isqrt", "poly_text"]
+__all__ = ["LEMMAS", "MONOIDS", "Normalizer", "Poly", "definition_of", "poly_text"]

@@ -5,18 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, ModuleOp, StringAttr
-from xdsl.dialects.func import FuncOp
-
 from axon_mlir.dialects.trn_isa import DTYPES as NKI_DTYPES
 from axon_mlir.semantics.index import Index, Size, Var, evaluate, parse
 from axon_mlir.semantics.interpret import NUMPY_DTYPES
-from axon_mlir.targets import Device, Facts, TileFact, load_device
+from axon_mlir.targets import Device, Facts, TileFact
 from axon_mlir.transforms.tiling.nest import Leaf, Nest, NotHeld, build, scopes
 
-DEVICE = "axon.device"
-"""Module attribute: the device's name or the path of its description."""
-DEFAULT_DEVICE = "trn2"
 FREE_STEP = 512
 """The free step that capacity is judged with before `tile-instantiate` chooses: one PSUM bank of fp32, and a DMA row
 of 1 KiB in bf16, below which descriptors lose efficiency."""
@@ -24,20 +18,6 @@ of 1 KiB in bf16, below which descriptors lose efficiency."""
 
 BLOCK_STEP = 1024
 """The block step that capacity is judged with before a search chooses: eight partition tiles."""
-
-
-def device_of(module: ModuleOp) -> Device:
-    """The device that a module is compiled for."""
-    attribute = module.attributes.get(DEVICE)
-    return load_device(attribute.data if isinstance(attribute, StringAttr) else DEFAULT_DEVICE)
-
-
-def values_of(func: FuncOp) -> dict[str, int]:
-    """The numbers that the program's sizes were given."""
-    attribute = func.attributes.get("axon.values")
-    if not isinstance(attribute, DictionaryAttr):
-        return {}
-    return {k: v.value.data for k, v in attribute.data.items() if isinstance(v, IntegerAttr)}
 
 
 UNLIMITED = 1 << 30
@@ -130,14 +110,11 @@ def fits(nest: Nest, steps: Mapping[str, int], values: Mapping[str, int], device
 
 
 __all__ = [
-    "DEVICE",
     "FREE_STEP",
     "Index",
     "Leaf",
     "default_steps",
-    "device_of",
     "fits",
     "held_bytes",
     "limit_of",
-    "values_of",
 ]

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation
 
 from axon_mlir.errors import UnsupportedError
 from axon_mlir.semantics import terms as t
@@ -169,7 +169,7 @@ def analyse(func: FuncOp) -> Program:
     for op in func.body.block.ops:
         if isinstance(op, ReturnOp):
             for v in op.operands:
-                outputs.append(_output(walk.tensor(v), v, materialise, op, computations, outputs))
+                outputs.append(_output(walk.tensor(v), materialise, op, computations, outputs))
             continue
         if isinstance(op, Denotable) or not isinstance(op, HasMeaning):
             raise UnsupportedError(
@@ -196,7 +196,6 @@ def _renamed(c: Computation, dims: _Dims) -> Computation:
 
 def _output(
     value: t.Comprehension,
-    v: SSAValue,
     materialise: object,
     op: Operation,
     computations: Sequence[Computation],
@@ -216,7 +215,6 @@ def _output(
             return own.name
     copied = materialise(value, op)
     assert isinstance(copied, t.Comprehension) and isinstance(copied.body, t.Read)
-    del v
     return copied.body.tensor
 
 

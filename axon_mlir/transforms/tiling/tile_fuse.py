@@ -24,8 +24,9 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.passes import ModulePass
 
+from axon_mlir.dialects.trn_isa import device_of, size_values
 from axon_mlir.targets import Device
-from axon_mlir.transforms.tiling.capacity import FREE_STEP, default_steps, device_of, fits, values_of
+from axon_mlir.transforms.tiling.capacity import FREE_STEP, default_steps, fits
 from axon_mlir.transforms.tiling.nest import COPY, TRANSPOSE, Leaf, LoopKey, Nest, collect, emit, replace_functions
 from axon_mlir.transforms.tiling.structure import Structure, structure_of
 from axon_mlir.transforms.tiling.tile_symbolic import FREE, ROLES
@@ -41,7 +42,7 @@ class TileFuse(ModulePass):
         device = device_of(op)
 
         def new(func: FuncOp) -> FuncOp:
-            return emit(func, fused(collect(func), values_of(func), device, structure_of(func)))
+            return emit(func, fused(collect(func), size_values(func), device, structure_of(func)))
 
         replace_functions(op, new)
 

@@ -15,11 +15,12 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.passes import ModulePass
 
+from axon_mlir.dialects.trn_isa import device_of, size_values
 from axon_mlir.errors import AxonError
 from axon_mlir.semantics.denotation import place
 from axon_mlir.semantics.index import Size, Var, evaluate
 from axon_mlir.targets import Device
-from axon_mlir.transforms.tiling.capacity import default_steps, device_of, fits, limit_of, values_of
+from axon_mlir.transforms.tiling.capacity import default_steps, fits, limit_of
 from axon_mlir.transforms.tiling.nest import LoopKey, Nest, collect, emit, replace_functions
 
 LARGEST_FREE = 4096
@@ -40,7 +41,7 @@ class TileInstantiate(ModulePass):
 
         def new(func: FuncOp) -> FuncOp:
             nest = collect(func)
-            chosen = chosen_steps(nest, values_of(func), device, self.given(nest, device, func))
+            chosen = chosen_steps(nest, size_values(func), device, self.given(nest, device, func))
             check_nested(nest, chosen, func)
             return emit(func, instantiated(nest, chosen))
 

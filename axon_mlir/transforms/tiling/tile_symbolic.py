@@ -31,6 +31,7 @@ from xdsl.ir import Attribute
 from xdsl.passes import ModulePass
 
 from axon_mlir.dialects.tile import SIZE_PREFIX
+from axon_mlir.dialects.trn_isa import device_of
 from axon_mlir.errors import UnsupportedError
 from axon_mlir.semantics import terms as t
 from axon_mlir.semantics.denotation import place
@@ -39,7 +40,7 @@ from axon_mlir.semantics.index import Index, Size, Var, of_var
 from axon_mlir.semantics.index import size as size_index
 from axon_mlir.semantics.shapes import tensor_type
 from axon_mlir.targets import Device
-from axon_mlir.transforms.tiling.capacity import device_of, turned_dtype
+from axon_mlir.transforms.tiling.capacity import turned_dtype
 from axon_mlir.transforms.tiling.nest import COPY, MATMUL, TRANSPOSE, Leaf, LoopKey, Nest, emit, replace_functions
 from axon_mlir.transforms.tiling.program import Computation, Program, Tensor, analyse, folds_of, reads_of
 from axon_mlir.transforms.tiling.structure import STRUCTURE, Structure, structure_attribute, structure_of

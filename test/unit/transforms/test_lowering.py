@@ -18,6 +18,7 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp
 
 from axon_mlir.dialects.tile import IndexOp, LeafOp, LoadOp, NeutralOp, StoreOp
+from axon_mlir.dialects.trn_isa import size_values
 from axon_mlir.errors import AxonError
 from axon_mlir.frontend.numpy_trace import trace
 from axon_mlir.host.registry import make_context
@@ -27,7 +28,7 @@ from axon_mlir.semantics.index import Size, Var, evaluate
 from axon_mlir.semantics.interpret import argument_shapes, evaluate_function, solve_sizes
 from axon_mlir.targets import load_device
 from axon_mlir.transforms.isa.isa_select import IsaSelect
-from axon_mlir.transforms.tiling.capacity import limit_of, values_of
+from axon_mlir.transforms.tiling.capacity import limit_of
 from axon_mlir.transforms.tiling.nest import Leaf, Nest, collect, emit
 from axon_mlir.transforms.tiling.tile_fuse import TileFuse, fused
 from axon_mlir.transforms.tiling.tile_instantiate import TileInstantiate
@@ -100,7 +101,7 @@ def the_function(module: ModuleOp) -> FuncOp:
 
 
 def numbers_of(func: FuncOp) -> dict[Size | Var, int]:
-    return {Size(k): v for k, v in values_of(func).items()}
+    return {Size(k): v for k, v in size_values(func).items()}
 
 
 def inputs(func: FuncOp, domain: Domain, seed: int) -> list[Array]:
@@ -255,7 +256,7 @@ def described(nest: Nest) -> list[str]:
 def test_leaves_read_back(name: str) -> None:
     """Reading a function back gives the leaves that it was written from, and writing them settles at once."""
     module = traced(name, {"m": 30, "k": 20, "n": 10}, "bf16", "trn2")
-    values = values_of(the_function(module))
+    values = size_values(the_function(module))
     for step in (TileSymbolic(), TileFuse(), TileInstantiate()):
         before = the_function(module)
         if isinstance(step, TileFuse):
