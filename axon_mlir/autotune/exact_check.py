@@ -20,12 +20,12 @@ import numpy as np
 from numpy.typing import NDArray
 from xdsl.dialects.func import FuncOp
 
+from axon_mlir.autotune.inputs import shapes_at
 from axon_mlir.dialects.trn_isa import size_values
 from axon_mlir.errors import AxonError
 from axon_mlir.printer_nki import kernel_name
 from axon_mlir.semantics.denotation import dtype_of
 from axon_mlir.semantics.domains import Field, NotInDomain, Rationals
-from axon_mlir.semantics.index import Size, evaluate
 from axon_mlir.semantics.interpret import argument_shapes, evaluate_function
 from axon_mlir.semantics.shapes import dtype_name
 from axon_mlir.sim import RunResult, TypedArray, run_each
@@ -34,6 +34,9 @@ Array = NDArray[Any]
 
 FIELD_WORK, RATIONAL_WORK = 4_000_000_000, 3_000_000
 """Most multiplications of one run when every size meets every other."""
+
+ELEMENTS = 50_000_000
+"""Most elements of one argument; the kernel's process holds several tensors of that size."""
 
 TAILS = (1, 37, 101)
 """How far the last iteration of a loop reaches in each run; one element shows a bound that is too small by one."""
@@ -107,7 +110,7 @@ def _case(text: str, func: FuncOp, sizes: Mapping[str, int], seed: int, *, chose
     except NotInDomain:
         kind = "rational"
         if chosen:
-            sizes = _within(sizes, ragged_steps(text, func), RATIONAL_WORK, seed)
+            sizes = _within(sizes, ragged_steps(text, func), RATIONAL_WORK, seed, func)
         arrays = _inputs(func, sizes, kind, seed)
         expected = evaluate_function(func, arrays, Rationals())
     dtypes = [dtype_of(a.type) or dtype_name(a.type) for a in func.body.block.args]
@@ -139,8 +142,7 @@ def _compare(case: _Case, result: RunResult | AxonError) -> list[Mismatch]:
 def _inputs(func: FuncOp, sizes: Mapping[str, int], kind: Literal["field", "rational"], seed: int) -> list[Array]:
     source = np.random.default_rng(seed)
     out: list[Array] = []
-    for shape in argument_shapes(func):
-        extents = tuple(int(evaluate(d, {Size(k): v for k, v in sizes.items()})) for d in shape)
+    for extents in shapes_at(func, sizes):
         if kind == "field":
             out.append(source.integers(1, Field.p, extents, dtype=np.int64))
             continue
@@ -176,12 +178,15 @@ def ragged_sizes(text: str, func: FuncOp) -> list[dict[str, int]]:
             more = max(found) if number == 1 and max(found) <= 512 else 0
             rest = tail if tail == 1 else (tail + 2 * position) % least or 1
             sizes[name] = sum(found) + more + (rest if least > 1 else 0)
-        out.append(_within(sizes, steps, FIELD_WORK, number))
+        out.append(_within(sizes, steps, FIELD_WORK, number, func))
     return out
 
 
-def _within(sizes: Mapping[str, int], steps: Mapping[str, Sequence[int]], work: int, turn: int) -> dict[str, int]:
-    """Shorten dimensions, another one first in every turn, until the product of all sizes is within `work`.
+def _within(
+    sizes: Mapping[str, int], steps: Mapping[str, Sequence[int]], work: int, turn: int, func: FuncOp
+) -> dict[str, int]:
+    """Shorten dimensions, another one first in every turn, until the product of all sizes is within `work` and no
+    argument has more than `ELEMENTS`.
 
     First the loops over long steps run once; if that does not do, so do those over short ones.
     """
@@ -189,10 +194,15 @@ def _within(sizes: Mapping[str, int], steps: Mapping[str, Sequence[int]], work: 
     names = [*list(out)[turn % (len(out) or 1) :], *list(out)[: turn % (len(out) or 1)]]
     for once in (False, True):
         for name in names:
-            if math.prod(out.values()) > work and steps[name]:
+            if steps[name] and (math.prod(out.values()) > work or _elements(func, out) > ELEMENTS):
                 shortest = min(steps[name])
                 out[name] = min(out[name], 3 if once else shortest + (out[name] % shortest or 1))
     return out
+
+
+def _elements(func: FuncOp, sizes: Mapping[str, int]) -> int:
+    """The elements of the largest argument."""
+    return max((math.prod(shape) for shape in shapes_at(func, sizes)), default=0)
 
 
 def ragged_steps(text: str, func: FuncOp) -> dict[str, list[int]]:

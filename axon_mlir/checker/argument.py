@@ -16,6 +16,7 @@ from xdsl.dialects.func import FuncOp
 from axon_mlir.checker.text import Question, Reals, Rejected, about_integers, equality, integers
 from axon_mlir.semantics import normal as nf
 from axon_mlir.semantics import terms as t
+from axon_mlir.semantics.constants import Exact, replaced
 from axon_mlir.semantics.conversions import ProofNormalizer, denote, is_lowered
 from axon_mlir.semantics.denotation import range_of, unfinished
 from axon_mlir.semantics.guards import Guards
@@ -244,8 +245,15 @@ def _holding(c: t.Condition) -> t.Term:
     return t.Select(c, t.ZERO, t.ONE)
 
 
-def state(before: FuncOp, after: FuncOp, sizes: Mapping[str, Mapping[str, str]], stored: frozenset[str]) -> Argument:
-    """Everything that has to hold of the two programs, their sizes matched as the certificate says."""
+Sides = Mapping[str, Mapping[str, str]]
+"""What a certificate says of each program, by `before` and `after`."""
+
+
+def state(before: FuncOp, after: FuncOp, sizes: Sides, constants: Sides, stored: frozenset[str]) -> Argument:
+    """Everything that has to hold of the two programs, sizes matched and constants meant as the certificate says."""
+    exact = [{Fraction(c): Exact.parse(e) for c, e in constants[side].items()} for side in ("before", "after")]
+    if any(not e.near(c) for meant in exact for c, e in meant.items()):
+        raise Rejected("constants: a constant is taken for a number too far away")
     lowering = is_lowered(before) or is_lowered(after)
     left, right = denote(before, lowering=lowering), denote(after, lowering=lowering)
     mine: dict[Size | Var, Index] = {Size(k): parse(v) for k, v in sizes["before"].items()}
@@ -269,14 +277,14 @@ def state(before: FuncOp, after: FuncOp, sizes: Mapping[str, Mapping[str, str]],
         raise Rejected("sizes: a tile parameter is not free")
     argument = Argument(stored)
 
-    def over(binding: Binding, c: t.Comprehension) -> t.Comprehension:
+    def over(binding: Binding, meant: Mapping[Fraction, Exact], c: t.Comprehension) -> t.Comprehension:
         shape = tuple(d.substitute(binding) for d in c.shape)
-        return replace(c, shape=shape, body=t.substitute(c.body, binding))
+        return replace(c, shape=shape, body=replaced(t.substitute(c.body, binding), meant))
 
     for side, binding in ((right, theirs), (left, mine)):
         for o in side.obligations:
             hypotheses = [t.substitute_condition(h, binding) for h in o.hypotheses]
             argument.must(integers(o.kind, hypotheses, t.substitute_condition(o.goal, binding)))
     for a, b in zip(left.outputs, right.outputs, strict=True):
-        argument.output(over(mine, a), over(theirs, b))
+        argument.output(over(mine, exact[0], a), over(theirs, exact[1], b))
     return argument

@@ -27,7 +27,7 @@ from axon_mlir.errors import AxonError
 from axon_mlir.semantics.conversions import is_lowered
 from axon_mlir.semantics.roundings import BITS, NARROW, Entry, ledger
 
-FORMAT = 2
+FORMAT = 3
 MANIFEST, BEFORE, AFTER = "manifest.json", "a.mlir", "b.mlir"
 PREMISES_SECONDS = 2.0
 """How long a solver may look for values that fulfil hypotheses; only a contradiction counts."""
@@ -89,7 +89,9 @@ def _manifest(files: Mapping[str, str], folder: Path) -> dict[str, Any]:
     try:
         manifest: Any = json.loads(files[MANIFEST])
         version, listed = manifest["format"], manifest["obligations"]
-        maps = [*manifest["sizes"]["before"].values(), *manifest["sizes"]["after"].values()]
+        maps = [
+            x for key in ("sizes", "constants") for side in ("before", "after") for x in manifest[key][side].values()
+        ]
         sound = isinstance(listed, list) and all(isinstance(m, str) for m in maps) and {BEFORE, AFTER} <= set(files)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise AxonError("not the manifest of a certificate", where=where) from error
@@ -127,7 +129,7 @@ def _expected(
     stored = frozenset(_script(text) for name, text in files.items() if name.endswith(".smt2"))
     try:
         before, after = (load(files[p], p) for p in (BEFORE, AFTER))
-        argument = state(before, after, sizes, stored)
+        argument = state(before, after, sizes, manifest["constants"], stored)
     except AxonError as error:
         raise Rejected(f"programs: {error.message}") from error
     except ValueError as error:
@@ -145,6 +147,7 @@ def _expected(
         "verdict": "proved",
         "programs": {p: _digest(files[p]) for p in (BEFORE, AFTER)},
         "sizes": sizes,
+        "constants": manifest["constants"],
         "narrowed": [f"{k} = {v}" for k, v in sorted(sizes["before"].items())],
         "ledger": _ledgers(before, after, manifest.get("ledger") is not None),
         "lemmas": lemmas,

@@ -243,9 +243,12 @@ Binding = Mapping[Size | Var, Index]
 
 
 class _Substitution:
-    def __init__(self, binding: Binding, read: Callable[[Read], Term] | None):
+    def __init__(
+        self, binding: Binding, read: Callable[[Read], Term] | None, constants: Mapping[Const, Term] | None = None
+    ):
         self.binding = binding
         self.read = read
+        self.constants = constants or {}
         self.terms: dict[Term, Term] = {}
         self.conditions: dict[Condition, Condition] = {}
 
@@ -260,7 +263,7 @@ class _Substitution:
         b = self.binding
         match t:
             case Const():
-                return t
+                return self.constants.get(t, t)
             case IndexValue(i):
                 return index_value(i.substitute(b))
             case Read(name, indices):
@@ -298,6 +301,11 @@ class _Substitution:
 def substitute(t: Term, binding: Binding, read: Callable[[Read], Term] | None = None) -> Term:
     """Replace variables and sizes, and, with `read`, every tensor element by a term."""
     return _Substitution(binding, read).term(t)
+
+
+def with_constants(t: Term, new: Mapping[Const, Term]) -> Term:
+    """Replace constants."""
+    return _Substitution({}, None, new).term(t) if new else t
 
 
 def substitute_condition(c: Condition, binding: Binding) -> Condition:

@@ -28,7 +28,7 @@ from axon_mlir.smt.equivalence import Proof
 from axon_mlir.smt.lemmas import lemma
 from axon_mlir.smt.verdict import Verdict
 
-FORMAT = 2
+FORMAT = 3
 MANIFEST = "manifest.json"
 BEFORE, AFTER = "a.mlir", "b.mlir"
 ALWAYS = ("congruence",)
@@ -62,6 +62,10 @@ def write_certificate(
         "sizes": {
             "before": {str(k): str(v) for k, v in proof.before_sizes.items()},
             "after": {str(k): str(v) for k, v in proof.after_sizes.items()},
+        },
+        "constants": {
+            "before": {str(c): str(e) for c, e in sorted(proof.before_constants.items())},
+            "after": {str(c): str(e) for c, e in sorted(proof.after_constants.items())},
         },
         "narrowed": [f"{k} = {v}" for k, v in sorted((str(k), str(v)) for k, v in proof.before_sizes.items())],
         "ledger": {"before": _entries(before), "after": _entries(after)} if ledgers else None,

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from functools import partial
 
@@ -18,6 +18,7 @@ from xdsl.dialects.func import FuncOp
 
 from axon_mlir.errors import AxonError
 from axon_mlir.semantics import terms as t
+from axon_mlir.semantics.constants import Exact, replaced
 from axon_mlir.semantics.conversions import ProofNormalizer, denote, is_lowered
 from axon_mlir.semantics.denotation import Denotation, Obligation, Undenotable, dtype_of, range_of
 from axon_mlir.semantics.index import Index, Size, Var, const, evaluate, of_var
@@ -26,6 +27,7 @@ from axon_mlir.semantics.partial import conditions, infinities
 from axon_mlir.semantics.pieces import Pieces
 from axon_mlir.semantics.shapes import dtype_name, is_tensor, shape_of
 from axon_mlir.semantics.walk import Context, folds
+from axon_mlir.smt.constants import Meant, meanings
 from axon_mlir.smt.definedness import Definedness
 from axon_mlir.smt.encode import Query, integer_query
 from axon_mlir.smt.guards import Resolver, extent_goal, implied, output_context, reads_undefined
@@ -54,6 +56,30 @@ class Proof:
     failed: list[Discharged] = field(default_factory=list[Discharged])
     before_sizes: Binding = field(default_factory=dict[Size | Var, Index])
     after_sizes: Binding = field(default_factory=dict[Size | Var, Index])
+    before_constants: Meant = field(default_factory=dict[Fraction, Exact])
+    after_constants: Meant = field(default_factory=dict[Fraction, Exact])
+
+    @property
+    def constants(self) -> tuple[str, ...]:
+        """The constants that were taken for exact values, as text."""
+        both = (*self.before_constants.items(), *self.after_constants.items())
+        return tuple(f"{float(c)!r} as {e}" for c, e in both)
+
+    def branch(self) -> Proof:
+        """A copy to go on with another way."""
+        return replace(
+            self,
+            queries=list(self.queries),
+            lemmas=set(self.lemmas),
+            tiles=set(self.tiles),
+            discharged=list(self.discharged),
+            failed=list(self.failed),
+        )
+
+    def adopt(self, other: Proof) -> None:
+        """Become what another way has found."""
+        for f in fields(self):
+            setattr(self, f.name, getattr(other, f.name))
 
     def ask(self, query: Query, where: str) -> bool:
         """Solve a query and record it."""
@@ -99,8 +125,8 @@ def prove_functions(
     """Compare two functions. `use_filter`: look for a counterexample first. `check_ledger`: also compare roundings
     (by default where one of the functions is lowered).
 
-    `same_domain`: the second function must accept all sizes that the first accepts. `timeout`: seconds after which no
-    further query is started. `proof` receives what the proof consists of.
+    `same_domain`: the second function must accept all sizes that the first accepts, with the same constants.
+    `timeout`: seconds after which no further query is started. `proof` receives what the proof consists of.
     """
     started = time.monotonic()
     proof = proof if proof is not None else Proof()
@@ -117,6 +143,7 @@ def prove_functions(
             time.monotonic() - started,
             sizes,
             detail,
+            proof.constants,
         )
 
     mismatch = signature_mismatch(before, after)
@@ -148,9 +175,15 @@ def prove_functions(
         worse = compare_ledgers(before, after)
         if worse is not None:
             return verdict("refuted", "ledger", worse)
+    deadline = None if timeout is None else started + timeout
+    start = proof.branch()
     try:
-        prove_pair(left, right, proof, None if timeout is None else started + timeout)
+        prove_pair(left, right, start, deadline)
+        proof.adopt(start)
     except NotProved as stop:
+        if not same_domain and _prove_with_constants(left, right, proof, deadline):
+            return verdict("proved", "")
+        proof.adopt(start)
         if use_filter:
             special = refute_definedness if stop.reason == "definedness" else partial(refute, large=True)
             found = special(before, after, dict(unified.after), (left, right), narrowed=unified.before)
@@ -160,6 +193,24 @@ def prove_functions(
     except Undenotable as error:
         return verdict("unknown", "denotation", str(error))
     return verdict("proved", "")
+
+
+def _prove_with_constants(left: Denotation, right: Denotation, proof: Proof, deadline: float | None) -> bool:
+    """Whether the proof goes through with constants taken for the exact values that they are roundings of."""
+    for mine, theirs in meanings(*([c.body for c in d.outputs] for d in (left, right))):
+        branch = replace(proof.branch(), before_constants=mine, after_constants=theirs)
+        try:
+            prove_pair(meant(left, mine), meant(right, theirs), branch, deadline)
+        except (NotProved, Undenotable):
+            continue
+        proof.adopt(branch)
+        return True
+    return False
+
+
+def meant(d: Denotation, constants: Meant) -> Denotation:
+    """The denotation with constants taken for exact values."""
+    return replace(d, outputs=tuple(replace(c, body=replaced(c.body, constants)) for c in d.outputs))
 
 
 def signature_mismatch(before: FuncOp, after: FuncOp) -> str | None:

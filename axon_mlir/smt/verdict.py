@@ -63,7 +63,10 @@ class Discharged:
 
 @dataclass(frozen=True)
 class Verdict:
-    """The outcome for one pair of functions."""
+    """The outcome for one pair of functions.
+
+    `constants`: roundings of one number that the proof took for that number (numeric class P).
+    """
 
     verdict: Word
     reason: str
@@ -74,6 +77,7 @@ class Verdict:
     seconds: float = 0.0
     sizes: Mapping[str, str] = field(default_factory=dict[str, str])
     detail: str = ""
+    constants: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """The JSON form of `axon prove --json`."""
@@ -83,6 +87,7 @@ class Verdict:
             "sizes": dict(self.sizes),
             "lemmas": list(self.lemmas),
             "tiles": list(self.tiles),
+            "constants": list(self.constants),
             "obligations": len(self.obligations),
             "seconds": round(self.seconds, 4),
             "counterexample": self.counterexample.to_json() if self.counterexample is not None else None,
@@ -96,6 +101,7 @@ class Verdict:
         lines = [f"{self.verdict}: {self.reason}" if self.reason else self.verdict]
         if self.detail:
             lines += [f"  {line}" for line in self.detail.split("\n")]
+        lines += [f"  constant {c} (class P)" for c in self.constants]
         if self.counterexample is not None:
             c = self.counterexample
             dims = ", ".join(f"{k}={v}" for k, v in c.dims.items())

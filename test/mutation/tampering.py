@@ -355,6 +355,24 @@ class Unsealed(Exception):
     """Leave it as it is."""
 
 
+def constant_meant_otherwise(f: Folder) -> None:
+    """A constant of a program is taken for another number, far from it or near."""
+    constants = f.manifest["constants"]
+    side = constants[f.random.choice(["before", "after"])]
+    if side:
+        constant = f.random.choice(sorted(side))
+        side[constant] = f.random.choice(["2", "1/3", f"{constant}1"])
+    else:
+        side[f.random.choice(["1/2", "7"])] = "3"
+    f.set("constants", constants)
+
+
+def constants_forgotten(f: Folder) -> None:
+    if not any(f.manifest["constants"].values()):
+        raise NotApplicable
+    f.set("constants", {"before": {}, "after": {}})
+
+
 MISSING = "missing|foreign|unwritten|infinity"
 """What the reason is called where an obligation is not there: what it decides, or it, is named."""
 
@@ -403,6 +421,8 @@ REASONS: dict[Callable[[Folder], None], str] = {
     accumulator_edited: "ledger",
     size_renamed: "sizes",
     size_forgotten: "sizes",
+    constant_meant_otherwise: "constants|missing|foreign",
+    constants_forgotten: "missing|foreign",
     narrowing_hidden: "sizes|narrowed|missing|foreign|unwritten|infinity|programs",
 }
 """Tampering -> what the reason may be named."""

@@ -208,7 +208,7 @@ def _output(
     if isinstance(body, t.Read) and body.tensor in names and body.tensor not in outputs:
         own = names[body.tensor].result
         plain = [
-            i == 0 if n == 1 else i.atom == v
+            i.atom == v or (n == 1 and i == 0)
             for i, v, n in zip(body.indices, value.variables, value.shape, strict=False)
         ]
         if own.shape == value.shape and all(plain) and own.dtype == value.dtype:

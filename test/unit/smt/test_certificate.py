@@ -158,7 +158,7 @@ def test_edited_certificate_does_not_hold(
 
 def test_another_format_is_refused(tmp_path: Path) -> None:
     folder = _residual(tmp_path / "c")
-    _edit(folder / MANIFEST, '"format": 2', '"format": 1')
+    _edit(folder / MANIFEST, '"format": 3', '"format": 1')
     with pytest.raises(AxonError, match="format 1"):
         recheck(folder, load)
 

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Which constants of one program are roundings of what the other program's constants make.
+
+Candidates are products of up to three constants of the other program, each also as its reciprocal, and square roots
+of such products; what counts is whether the exact value is near (`semantics.constants`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from itertools import combinations_with_replacement
+from math import prod
+
+from axon_mlir.semantics import terms as t
+from axon_mlir.semantics.constants import Exact, constants_of
+
+FACTORS = 3
+MOST_FACTORS = 40
+"""More constants than this are not multiplied with each other."""
+
+Meant = Mapping[Fraction, Exact]
+
+
+def meanings(before: Sequence[t.Term], after: Sequence[t.Term]) -> Iterator[tuple[Meant, Meant]]:
+    """What constants of the first and of the second program may stand for: one side moves, the other stays.
+
+    The side whose values are shorter to write comes first, so that 0.7071067811865476 is sqrt(1/2) and 0.5 stays.
+    """
+    mine, theirs = constants_of(before), constants_of(after)
+    sides: list[tuple[Meant, Meant]] = [({}, _moved(theirs - mine, mine)), (_moved(mine - theirs, theirs), {})]
+    yield from sorted((s for s in sides if any(s)), key=lambda s: sum(len(str(e)) for m in s for e in m.values()))
+
+
+def _moved(constants: set[Fraction], source: set[Fraction]) -> Meant:
+    """What makes each constant, with as few factors as possible; those that are exactly made stay."""
+    found: dict[Fraction, Exact] = {}
+    exact: set[Fraction] = set()
+    candidates = list(_products(source))
+    for c in sorted(constants):
+        size = abs(c)
+        for value in candidates:
+            if abs(value - size) > size / 2**40 and abs(value - size * size) > size * size / 2**40:
+                continue
+            sign = 1 if c > 0 else -1
+            if value == size:
+                exact.add(c)
+            for choice in (Exact(sign * value), Exact(value, root=True)):
+                if choice.near(c):
+                    found.setdefault(c, choice)
+    return {c: e for c, e in found.items() if c not in exact}
+
+
+def _products(source: set[Fraction]) -> Iterator[Fraction]:
+    """Products of absolute values and reciprocals, those of fewer factors first."""
+    factors = sorted({f for c in source for f in (abs(c), 1 / abs(c))})
+    if len(factors) > MOST_FACTORS:
+        factors = factors[:0]
+    for count in range(1, FACTORS + 1):
+        yield from dict.fromkeys(Fraction(prod(chosen)) for chosen in combinations_with_replacement(factors, count))
