@@ -282,7 +282,7 @@ def readable_goal_edited(f: Folder) -> None:
 
 
 def version_edited(f: Folder) -> None:
-    f.set("format", f.random.choice([1, 3, "2"]))
+    f.set("format", f.random.choice([1, 2, "3"]))
 
 
 def program_hash_edited(f: Folder) -> None:
