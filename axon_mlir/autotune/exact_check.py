@@ -28,7 +28,7 @@ from axon_mlir.semantics.denotation import dtype_of
 from axon_mlir.semantics.domains import Field, NotInDomain, Rationals
 from axon_mlir.semantics.interpret import argument_shapes, evaluate_function
 from axon_mlir.semantics.shapes import dtype_name
-from axon_mlir.sim import RunResult, TypedArray, run_each
+from axon_mlir.sim import HardwareViolation, RunResult, TypedArray, run_each
 
 Array = NDArray[Any]
 
@@ -41,6 +41,9 @@ ELEMENTS = 50_000_000
 TAILS = (1, 37, 101)
 """How far the last iteration of a loop reaches in each run; one element shows a bound that is too small by one."""
 
+
+CAPACITY = ("sbuf-capacity", "psum-banks")
+"""Rules of the device that a kernel may break at sizes beyond those that it was made for."""
 
 TIMEOUT = 480.0
 """Seconds that all runs together may take."""
@@ -72,23 +75,21 @@ def check_kernel(
     the device is a mismatch too.
     """
     text = kernel.read_text(encoding="utf-8") if isinstance(kernel, Path) else kernel
-    out: list[Mismatch] = []
     with tempfile.TemporaryDirectory(prefix="axon-exact-") as name:
         path = kernel if isinstance(kernel, Path) else Path(name) / f"{kernel_name(func)}.py"
         if not isinstance(kernel, Path):
             path.write_text(text, encoding="utf-8")
-        cases = [
-            _case(text, func, sizes, seed + number, chosen=sizes_list is None)
-            for number, sizes in enumerate(sizes_list or ragged_sizes(text, func))
-        ]
-        for domain in ("field", "rational"):
-            chosen = [case for case in cases if case.domain == domain]
-            given = [case.given for case in chosen]
-            if not given:
-                continue
-            runs = run_each(path, kernel_name(func), given, device=device, domain=domain, timeout=TIMEOUT)
-            for case, run in zip(chosen, runs, strict=True):
-                out += _compare(case, run)
+        sizes = sizes_list or ragged_sizes(text, func)
+        cases = [_case(text, func, at, seed + n, chosen=sizes_list is None) for n, at in enumerate(sizes)]
+        runs = _run(path, func, device, cases)
+        if sizes_list is None:
+            # A kernel that keeps whole rows on chip is made for rows up to the size that it was made for.
+            for n, run in enumerate(runs):
+                smaller = _no_larger(cases[n].sizes, func, n)
+                if isinstance(run, HardwareViolation) and run.rule in CAPACITY and smaller != cases[n].sizes:
+                    cases[n] = _case(text, func, smaller, seed + n, chosen=True)
+                    runs[n : n + 1] = _run(path, func, device, cases[n : n + 1])
+        out = [m for case, run in zip(cases, runs, strict=True) for m in _compare(case, run)]
     return out
 
 
@@ -100,6 +101,18 @@ class _Case:
     domain: Literal["field", "rational"]
     given: Sequence[TypedArray]
     expected: Sequence[Array]
+
+
+def _run(path: Path, func: FuncOp, device: str, cases: Sequence[_Case]) -> list[RunResult | AxonError]:
+    """One run for each case, those in one domain together."""
+    out: dict[int, RunResult | AxonError] = {}
+    for domain in ("field", "rational"):
+        chosen = [n for n, case in enumerate(cases) if case.domain == domain]
+        if chosen:
+            given = [cases[n].given for n in chosen]
+            runs = run_each(path, kernel_name(func), given, device=device, domain=domain, timeout=TIMEOUT)
+            out.update(zip(chosen, runs, strict=True))
+    return [out[n] for n in range(len(cases))]
 
 
 def _case(text: str, func: FuncOp, sizes: Mapping[str, int], seed: int, *, chosen: bool) -> _Case:
@@ -197,6 +210,17 @@ def _within(
             if steps[name] and (math.prod(out.values()) > work or _elements(func, out) > ELEMENTS):
                 shortest = min(steps[name])
                 out[name] = min(out[name], 3 if once else shortest + (out[name] % shortest or 1))
+    return out
+
+
+def _no_larger(sizes: Mapping[str, int], func: FuncOp, turn: int) -> dict[str, int]:
+    """The sizes, none larger than what the program was made for, and ragged."""
+    given = size_values(func)
+    out = dict(sizes)
+    for position, (name, size) in enumerate(sizes.items()):
+        most = given.get(name, size)
+        if size > most:
+            out[name] = max(1, most - (*TAILS, 0)[turn] - 2 * position)
     return out
 
 

@@ -32,6 +32,7 @@ from axon_mlir.autotune.inputs import (
     adversarial_kinds,
     magnitudes,
     normal,
+    scaled,
     sizes_text,
 )
 from axon_mlir.autotune.runner import Runner
@@ -47,6 +48,8 @@ SEEDS = 5
 F32_TOLERANCE = 2e-5
 FACTOR = 2.0
 """How much worse than fp32 inside a kernel of a shorter type may be."""
+SCALES = (4, 16, 64)
+"""What normal inputs are divided by where the results would overflow."""
 FEW = 64
 UNIT_ROUNDOFF = {"f32": 2.0**-24, "bf16": 2.0**-8, "f16": 2.0**-11}
 
@@ -193,10 +196,11 @@ def _silent(text: str) -> None:
 
 
 def _normal(func: FuncOp, sizes: Mapping[str, int], seed: int) -> Iterator[InputSet]:
-    """A normal input, and what to take instead where the program is not defined on negative numbers."""
+    """A normal input, and what to take instead where the program is not defined on negative numbers, or overflows."""
     made = normal(func, sizes, seed)
     yield made
     yield magnitudes(made)
+    yield from (scaled(made, part) for part in SCALES)
 
 
 def _inputs(func: FuncOp, sizes: Mapping[str, int], seed: int, seeds: int) -> Iterator[Iterable[InputSet]]:

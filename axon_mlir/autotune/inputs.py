@@ -88,6 +88,13 @@ def magnitudes(found: InputSet) -> InputSet:
     return InputSet(f"{found.name}, absolute values", arrays, found.sizes)
 
 
+def scaled(found: InputSet, part: int) -> InputSet:
+    """An input with its floats divided by `part`, for programs whose results leave the range of a short type."""
+    floats = [np.issubdtype(a.dtype, np.inexact) or a.dtype.kind == "V" for a in found.arrays]
+    arrays = tuple((a / part).astype(a.dtype) if real else a for a, real in zip(found.arrays, floats, strict=True))
+    return InputSet(f"{found.name}, divided by {part}", arrays, found.sizes)
+
+
 def adversarial_kinds(func: FuncOp) -> list[str]:
     """The kinds of adversarial inputs that have a meaning for a program."""
     return [kind for kind in DISTORTIONS if kind != "largest for exp" or _applies(func, "exp")]
