@@ -8,6 +8,7 @@ nobody has written.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -27,6 +28,9 @@ TOLERANCE = 1e-9
 """Relative; wide enough for roundings in float64, narrow enough for a constant that is right to single precision."""
 _SMALL = (2, 3, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12)
 _RAGGED = (3, 5, 1, 7, 2, 9, 4, 11)
+_FEW = 4
+_POINTS = 2000
+"""Sizes whose product is larger are tried with one input only."""
 _ELEMENTS = 3_000_000
 """Sizes at which more elements than this would be read or written are left out."""
 
@@ -60,7 +64,7 @@ def refute(
         shapes = _shapes(before, dims)
         if shapes is None:
             continue
-        big = max((int(np.prod(s)) for s in shapes), default=0) > 10_000
+        big = max((int(np.prod(s)) for s in shapes), default=0) > 10_000 or math.prod(dims.values()) > _POINTS
         for seed in range(1 if big else 4):
             inputs = sample_inputs(before, shapes, seed)
             found = compare(before, after, inputs, dims, binding)
@@ -122,7 +126,11 @@ def sample_sizes(
         elif free:
             yield {n: v + 3 for n, v in small.items()} | {n: 3 for n in free}
         if names:
-            turned = {n: _SMALL[(k + 4) % len(_SMALL)] + 12 * (k // len(_SMALL)) for k, n in enumerate(names)}
+            # Other sizes, or with many dimensions the same ones turned: all of them meet in one loop nest.
+            others = [_SMALL[(k + 4) % len(_SMALL)] + 12 * (k // len(_SMALL)) for k in range(len(names))]
+            if len(names) > _FEW:
+                others = [*list(small.values())[2:], *list(small.values())[:2]]
+            turned = dict(zip(names, others, strict=True))
             yield turned | {n: 2 for n in free}
         return
     if any(steps.get(n, 0) > 1 for n in names):
