@@ -355,11 +355,13 @@ def _tiles(selection: Selection) -> dict[str, Tensor]:
 def _shapes(selection: Selection) -> dict[str, tuple[int, ...]]:
     """The shape of each tile as the form sees it.
 
-    A DMA matches elements in row-major order whatever the shapes: each tile is seen in the shape of the one on chip.
+    A DMA that copies matches elements in row-major order whatever the shapes: each tile is seen in the shape of the
+    one on chip.
     """
     tiles = _tiles(selection)
     shapes = {name: tile.data.shape for name, tile in tiles.items()}
-    if selection.form.engines == (DMA,):
+    rules = (*selection.form.operands, *selection.form.results)
+    if selection.form.engines == (DMA,) and len({rule.axes for rule in rules if rule.name in tiles}) == 1:
         on_chip = [tile for tile in tiles.values() if tile.storage.space in ON_CHIP]
         seen = (on_chip or list(tiles.values()))[-1].data.shape
         shapes = {name: seen if prod(shape) == prod(seen) else shape for name, shape in shapes.items()}

@@ -190,9 +190,9 @@ class _Selector:
         type_ = op.result.type
         source = op.source.type
         assert isinstance(type_, TileType) and is_tensor(source)
+        self.extents[op.result] = (op.sizes[0], op.sizes[1])
         if type_.space.data == "hbm":
             return
-        self.extents[op.result] = (op.sizes[0], op.sizes[1])
         seen = TileType(type_.bounds, source.element_type, self.view(type_, "hbm").space)
         view = LoadOp(op.source, list(op.offsets), list(op.sizes), op.axes, seen, op.dims)
         self.before(op, view)

@@ -73,6 +73,8 @@ def held_bytes(
     partitions = device.limits["partitions"]
     total = {"sbuf": 0, "psum": 0}
     for leaf, bounds in scopes(build(nest.leaves), nest):
+        if leaf.space == "hbm":
+            continue
         extents: list[int] = []
         for b in bounds:
             term = parse(b)

@@ -62,7 +62,7 @@ class LoopKey:
 
 @dataclass(frozen=True)
 class Leaf:
-    """One load, computation or store.
+    """One load, computation or store; or a `fill`, a tile of the monoid's neutral element (of ones for `prod`).
 
     `dims` says which dimension each tile axis runs over: a name, `*step` for an axis of `step` equal elements, or ''
     for one element. `red`: the loops of the path that the result folds over. Loads and stores name a `tensor` in HBM,
@@ -86,8 +86,13 @@ class Leaf:
 
     @property
     def is_move(self) -> bool:
-        """Whether a computation only moves its one operand."""
-        return self.kind == "compute" and self.monoid is None and self.text in (COPY, TRANSPOSE)
+        """Whether a computation only moves its last operand: a copy, a transpose, a product with a row of ones."""
+        return self.kind == "compute" and self.monoid is None and self.text in (COPY, TRANSPOSE, MATMUL)
+
+    @property
+    def is_fetch(self) -> bool:
+        """Whether it waits for its reader: a load or a fill."""
+        return self.kind in ("load", "fill")
 
     @property
     def reads(self) -> tuple[str, ...]:
@@ -153,14 +158,14 @@ def _needs(a: _Loop | Leaf, b: _Loop | Leaf) -> bool:
 def build(leaves: Sequence[Leaf]) -> _Loop:
     """Insert the leaves one by one.
 
-    Loads, and moves of what is loaded, wait for their first reader and are placed in front of it: inside the loops
+    Loads, transposes, and moves of those, wait for their first reader and are placed in front of it: inside the loops
     that their paths share, in loops of their own from there on.
     """
     root = _Loop(None, None)
     waiting: dict[str, Leaf] = {}
     placed: set[str] = set()
     for leaf in leaves:
-        if leaf.kind == "load" or (leaf.is_move and leaf.ins[0] in waiting):
+        if leaf.is_fetch or (leaf.is_move and (leaf.text != COPY or leaf.ins[-1] in waiting)):
             waiting[leaf.name] = leaf
             continue
         fetched = _closure(leaf, waiting)
@@ -208,7 +213,7 @@ def _place_before(root: _Loop, leaf: Leaf, chain: Sequence[_Loop], reader: Leaf)
 
 
 def _only_fetches(loop: _Loop) -> bool:
-    return all(x.kind == "load" or x.is_move for x in _leaves_in(loop))
+    return all(x.is_fetch or x.is_move for x in _leaves_in(loop))
 
 
 def _enter(node: _Loop, key: LoopKey, reads: set[str]) -> _Loop:
@@ -450,6 +455,9 @@ class _Emitter:
             return
         type_ = _type_of(here, leaf)
         dims = dims_attribute(leaf.dims)
+        if leaf.kind == "fill":
+            self.defined(leaf, self.neutral(leaf, here, block, type_), here, block, scope)
+            return
         if leaf.kind == "load":
             starts = self.starts(leaf, here, block, scope)
             made = LoadOp(
@@ -537,7 +545,7 @@ class _Emitter:
         Of an axis of equal elements the reader takes as many as its own axis has.
         """
         regions: list[_Region] = []
-        for own, d in zip(reader.dims, self.leaf[name].dims, strict=True):
+        for own, d in zip(self.axes_of(name, reader), self.leaf[name].dims, strict=True):
             if d.startswith("*"):
                 mine = self.region(block, own, scope.loops)
                 regions.append(_Region(None, mine.extent, mine.bound))
@@ -551,6 +559,16 @@ class _Emitter:
         if here == held:
             return scope.values[name]
         return self.part(scope.values[name], here, held, block)
+
+    def axes_of(self, name: str, reader: Leaf) -> tuple[str, str]:
+        """The dimensions of a reader that the axes of one of its operands run over."""
+        if reader.text == TRANSPOSE:
+            return reader.dims[1], reader.dims[0]
+        if reader.text == MATMUL:
+            firsts = [self.leaf[n].dims[0] for n in reader.ins]
+            folded = next((d for d in firsts if not d.startswith("*")), firsts[0])
+            return folded, reader.dims[reader.ins.index(name)]
+        return reader.dims
 
 
 def _accumulator(name: str) -> str:
@@ -674,6 +692,8 @@ class _Reader:
                     name = f"t{len(self.types)}"
                     self.tensor[op.result] = name
                     self.types[name] = op.result.type
+                case NeutralOp() if _is_operand(op.result):
+                    self.leaves.append(self.fill(op, keys))
                 case EmptyOp() | NeutralOp():
                     self.value[op.result] = f"buffer{len(self.value)}"
                 case LoadOp():
@@ -753,6 +773,14 @@ class _Reader:
             space=type_.space.data,
         )
 
+    def fill(self, op: NeutralOp, keys: tuple[LoopKey, ...]) -> Leaf:
+        name = f"v{len(self.leaves)}"
+        self.value[op.result] = name
+        type_ = op.result.type
+        assert isinstance(type_, TileType)
+        first, second = ("" if b.data == "1" else f"*{b.data}" for b in type_.bounds.data)
+        return Leaf("fill", name, (first, second), keys, monoid=op.monoid.data, dtype=type_.dtype)
+
     def computation(self, op: LeafOp, path: tuple[tuple[ForOp, LoopKey], ...]) -> Leaf:
         name = f"v{len(self.leaves)}"
         type_ = op.result.type
@@ -781,6 +809,17 @@ class _Reader:
             dtype=dtype_name(type_.element_type),
             space=type_.space.data,
         )
+
+
+def _is_operand(v: SSAValue) -> bool:
+    """Whether a computation reads the value, or a region of it, as an operand."""
+    for use in v.uses:
+        op = use.operation
+        if isinstance(op, LeafOp) and use.index < len(op.ins):
+            return True
+        if isinstance(op, ExtractOp) and _is_operand(op.result):
+            return True
+    return False
 
 
 __all__ = [

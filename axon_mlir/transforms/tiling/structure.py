@@ -27,7 +27,9 @@ class Structure:
     `blocks`: dimensions with a block loop, outermost first. `order`: `mn` runs the rows of a contraction outside its
     columns, `nm` inside. `swap`: contractions (by result) whose operands exchange the roles of stationary and moving,
     beside those that the layout of their readers asks for; `plan` switches that planning. `transpose`: how an operand
-    with the wrong axis on partitions is turned: on the tensor `engine`, or by the `dma` of single elements.
+    with the wrong axis on partitions is turned: on the tensor `engine`, on its way by the `dma`, or by a `strided` load
+    of single elements. `partition_sum`: a sum over partitions is a product with ones on the tensor `engine`, or its
+    operand is `turned` first.
     `accumulate`: partial sums stay in `psum` over all of a contraction, or are added up in `sbuf` block by block.
     `apart`: tensors that stay in HBM although they could be fused. `fixed`: loads (by tensor) that are not hoisted.
     """
@@ -38,6 +40,7 @@ class Structure:
     plan: str = "layout"
     transpose: str = "engine"
     accumulate: str = "psum"
+    partition_sum: str = "engine"
     apart: tuple[str, ...] = ()
     fixed: tuple[str, ...] = ()
 
@@ -45,8 +48,9 @@ class Structure:
 CHOICES = {
     "order": ("mn", "nm"),
     "plan": ("layout", "none"),
-    "transpose": ("engine", "dma"),
+    "transpose": ("engine", "dma", "strided"),
     "accumulate": ("psum", "sbuf"),
+    "partition_sum": ("engine", "turned"),
 }
 
 

@@ -90,8 +90,8 @@ class _Fuser:
         return self.tidied(nest)
 
     def fusible(self, load: Leaf) -> bool:
-        """Whether a load reads an intermediate that may stay on chip."""
-        return not load.tensor.startswith("in") and load.tensor not in self.structure.apart
+        """Whether a load reads an intermediate that may stay on chip (one that is turned on its way may not)."""
+        return not load.tensor.startswith("in") and load.tensor not in self.structure.apart and load.space != "hbm"
 
     def all_forwarded(self, nest: Nest, names: list[str]) -> Nest | None:
         """The nest with each of these loads (those still there) replaced by the value that was stored."""
@@ -160,7 +160,7 @@ class _Fuser:
             if len(kept) == len(leaves):
                 break
             leaves = kept
-        fixed = {n for x in leaves if x.kind == "store" or on_engine(x) for n in x.ins}
+        fixed = {n for x in leaves if x.kind == "store" or on_engine(x) or x.text == TRANSPOSE for n in x.ins}
         leaves = [
             replace(x, dtype="f32")
             if x.kind == "compute" and x.name not in fixed and x.text != TRANSPOSE and x.dtype in ("bf16", "f16")
@@ -189,7 +189,7 @@ class _Fuser:
 
     def shared(self, nest: Nest) -> Nest:
         """Equal leaves as one, where the shared value fits."""
-        for leaf in [x for x in nest.leaves if x.kind != "store"]:
+        for leaf in [x for x in nest.leaves if x.kind != "store" and x.space != "hbm"]:
             now = next((x for x in nest.leaves if x.name == leaf.name), None)
             if now is None:
                 continue
@@ -210,11 +210,11 @@ class _Fuser:
     def hoisted(self, nest: Nest, name: str) -> Nest | None:
         """A load or move, with the moves that only it feeds, taken out of the loops over dimensions it has not."""
         leaf = next(x for x in nest.leaves if x.name == name and x.kind != "store")
-        if leaf.kind != "load" and not leaf.is_move:
+        if not leaf.is_fetch and not leaf.is_move:
             return None
         group = {name}
         for x in nest.leaves:
-            if x.is_move and x.ins[0] in group and all(y is x or x.ins[0] not in y.ins for y in nest.leaves):
+            if x.is_move and x.ins[-1] in group and all(y is x or x.ins[-1] not in y.ins for y in nest.leaves):
                 group.add(x.name)
         needed = set(leaf.dims) | set(leaf.at)
         changed = False
@@ -231,7 +231,7 @@ class _Fuser:
         """A load whose rows follow the tiles of its reader, with rows of their own length instead."""
         leaf = next(x for x in nest.leaves if x.name == name and x.kind != "store")
         dim = leaf.dims[1]
-        if leaf.kind != "load" or not dim or not _rows_run_along(leaf, 1):
+        if leaf.kind != "load" or leaf.space == "hbm" or not dim or not _rows_run_along(leaf, 1):
             return None
         keys = [k for k in leaf.path if k.dim == dim and k.level == "tile"]
         parameter = f"{dim}_{FREE}"

@@ -48,6 +48,8 @@ from axon_mlir.transforms.tiling.structure import STRUCTURE, Structure, structur
 PART, FREE, MOVING, BLOCK = "part", "free", "moving", "block"
 ROLES = {PART: "<= partitions", FREE: "<= free_elements_psum", MOVING: "<= moving_free", BLOCK: "any"}
 """The role of a step -> the constraint on it: a device limit, or none."""
+FLOATS = ("f32", "bf16", "f16")
+"""What the tensor engine multiplies."""
 
 
 @dataclass(frozen=True)
@@ -198,9 +200,14 @@ class _Builder:
         second = free if free in used else None
         dtype = self.tensors[read.tensor].dtype
         named = [d for d in of_axis if d is not None]
-        lies = self.layout.get(read.tensor) == (first, second)
-        if turn and not lies and first is not None and second is not None and named[-1] == first:
-            return self.turned(read, of_axis, first, second, path, dtype)
+        lies = self.layout.get(read.tensor)
+        how = self.structure.transpose
+        if turn and how != "strided" and first is not None and second is not None:
+            if lies != (first, second) and named[-1] == first:
+                return self.turned(read, of_axis, first, second, path, dtype)
+        if turn and how == "engine" and part is not None and first is None and second is not None and lies is not None:
+            if named == [second]:
+                return self.spread(read, of_axis, part, second, path, dtype, column=lies[0] is not None)
         name = self.value()
         self.leaves.append(
             Leaf(
@@ -218,31 +225,87 @@ class _Builder:
         )
         return name
 
+    def narrowed(self, path: tuple[LoopKey, ...], *dims: str, role: str = PART) -> tuple[LoopKey, ...]:
+        """The path with loops over tiles of dimensions, partition tiles unless another role is given, where it has
+        none yet."""
+        return (
+            *path,
+            *(self.loop(d, role) for d in dims if not any(k == LoopKey(d, "tile", f"{d}_{role}") for k in path)),
+        )
+
+    def fetched(
+        self,
+        read: t.Read,
+        of_axis: list[str | None],
+        dims: tuple[str | None, str | None],
+        path: tuple[LoopKey, ...],
+        dtype: str,
+        space: str = "sbuf",
+    ) -> str:
+        """A tile loaded as it lies."""
+        name = self.value()
+        axes = tuple(None if d is None or d not in dims else dims.index(d) for d in of_axis)
+        at = tuple("" if d is None or d in dims else d for d in of_axis)
+        tile = (dims[0] or "", dims[1] or "")
+        self.leaves.append(
+            Leaf("load", name, tile, path, tensor=read.tensor, axes=axes, at=at, dtype=dtype, space=space)
+        )
+        return name
+
+    def moved(
+        self,
+        text: str,
+        ins: tuple[str, ...],
+        dims: tuple[str, str],
+        path: tuple[LoopKey, ...],
+        dtype: str,
+        space: str = "sbuf",
+    ) -> str:
+        """A computation that only moves its last operand."""
+        name = self.value()
+        self.leaves.append(Leaf("compute", name, dims, path, ins, text, dtype=dtype, space=space))
+        return name
+
     def turned(
         self, read: t.Read, of_axis: list[str | None], part: str, free: str, path: tuple[LoopKey, ...], dtype: str
     ) -> str:
-        """A tile loaded row by row, transposed on the tensor engine, copied back to SBUF."""
-        inner = tuple(
-            self.loop(d, PART) for d in (free, part) if not any(k.dim == d and k.step == f"{d}_{PART}" for k in path)
-        )
-        narrow = (*path, *inner)
-        loaded, psum, value = self.value(), self.value(), self.value()
-        self.leaves.append(
-            Leaf(
-                "load",
-                loaded,
-                (free, part),
-                narrow,
-                tensor=read.tensor,
-                axes=tuple(0 if d == free else 1 if d == part else None for d in of_axis),
-                at=tuple("" if d in (None, part, free) else d or "" for d in of_axis),
-                dtype=dtype,
-            )
-        )
+        """A tile loaded row by row, transposed on the tensor engine and copied back to SBUF, or transposed by the DMA
+        on its way."""
+        narrow = self.narrowed(path, free, part)
+        if self.structure.transpose == "dma":
+            seen = self.fetched(read, of_axis, (free, part), narrow, dtype, "hbm")
+            return self.moved(TRANSPOSE, (seen,), (part, free), narrow, dtype)
+        loaded = self.fetched(read, of_axis, (free, part), narrow, dtype)
         wide = turned_dtype(self.device, dtype)
-        self.leaves.append(Leaf("compute", psum, (part, free), narrow, (loaded,), TRANSPOSE, dtype=wide, space="psum"))
-        self.leaves.append(Leaf("compute", value, (part, free), narrow, (psum,), COPY, dtype=dtype))
-        return value
+        psum = self.moved(TRANSPOSE, (loaded,), (part, free), narrow, wide, "psum")
+        return self.moved(COPY, (psum,), (part, free), narrow, dtype)
+
+    def spread(
+        self,
+        read: t.Read,
+        of_axis: list[str | None],
+        part: str,
+        free: str,
+        path: tuple[LoopKey, ...],
+        dtype: str,
+        *,
+        column: bool,
+    ) -> str:
+        """A computed column or row, as the same row on every partition: turned into a row, times ones."""
+        narrow = self.narrowed(path, free, role=PART if column else MOVING)
+        row = self.fetched(read, of_axis, (free, None) if column else (None, free), narrow, dtype)
+        if column:
+            psum = self.moved(TRANSPOSE, (row,), ("", free), narrow, turned_dtype(self.device, dtype), "psum")
+            row = self.moved(COPY, (psum,), ("", free), narrow, dtype)
+        dims = (self.repeated(part), free)
+        product = self.moved(MATMUL, (self.ones("", dims[0], dtype), row), dims, narrow, "f32", "psum")
+        return self.moved(COPY, (product,), dims, narrow, "f32")
+
+    def ones(self, part: str, free: str, dtype: str) -> str:
+        """A tile of ones."""
+        name = self.value()
+        self.leaves.append(Leaf("fill", name, (part, free), (), monoid="prod", dtype=dtype))
+        return name
 
     def store(self, c: Computation, value: str, part: str | None, free: str | None, path: tuple[LoopKey, ...]) -> None:
         self.layout[c.result.name] = (part, free)
@@ -299,7 +362,7 @@ class _Builder:
             *self.single(batch), *(self.loop(d, r) for d, r in ((part, PART), (free, FREE)) if d is not None)
         )
         reads = reads_of(c.body)
-        turn = self.structure.transpose == "engine" and not isinstance(c.body, t.Read)
+        turn = not isinstance(c.body, t.Read)
         names = {r: self.load(c, r, part, free, path, turn) for r in reads}
         if isinstance(c.body, t.Read):
             value = names[c.body]
@@ -335,6 +398,10 @@ class _Builder:
     def reduction(self, c: Computation, monoid: str, inner: t.Term) -> None:
         kept = [d for d in c.dims if d is not None]
         folded = [d for _, d in c.fold_dims]
+        across = self.across_partitions(c, monoid, inner, kept, folded)
+        if across is not None:
+            self.partition_sum(c, inner, *across)
+            return
         free = folded[-1]
         part = kept[-1] if kept else None
         for r in reads_of(inner):
@@ -347,7 +414,7 @@ class _Builder:
         red = (*self.single([d for d in folded if d != free]), key)
         path = (*outer, *red)
         reads = reads_of(inner)
-        names = {r: self.load(c, r, part, free, path, self.structure.transpose == "engine") for r in reads}
+        names = {r: self.load(c, r, part, free, path, turn=True) for r in reads}
         value = self.value()
         self.leaves.append(
             Leaf(
@@ -363,6 +430,46 @@ class _Builder:
             )
         )
         self.store(c, self.rounded(c, value, (part or "", ""), outer), part, None, outer)
+
+    def across_partitions(
+        self, c: Computation, monoid: str, inner: t.Term, kept: list[str], folded: list[str]
+    ) -> tuple[str, str] | None:
+        """(folded dimension, kept dimension) of a sum whose operands lie with the folded one on partitions."""
+        if monoid != "sum" or self.structure.partition_sum != "engine" or self.structure.transpose == "strided":
+            return None
+        found: set[tuple[str, str]] = set()
+        for r in reads_of(inner):
+            named = _dims_in(c, r)
+            lies = self.layout.get(r.tensor, tuple(named[-2:]))
+            if self.tensors[r.tensor].dtype not in FLOATS:
+                return None
+            if len(named) >= 2:
+                first, second = lies if len(lies) == 2 else (None, None)
+                if first not in folded or second not in kept:
+                    return None
+                found.add((first, second))
+        return found.pop() if len(found) == 1 else None
+
+    def partition_sum(self, c: Computation, inner: t.Term, k: str, n: str) -> None:
+        """A sum over partitions, as a product with ones: one row, its elements along the free axis."""
+        kept = [d for d in c.dims if d is not None]
+        outer = self.path(*self.single([d for d in kept if d != n]), self.loop(n, MOVING))
+        red = (*self.single([d for _, d in c.fold_dims if d != k]), self.loop(k, PART))
+        path = (*outer, *red)
+        reads = reads_of(inner)
+        names = {r: self.load(c, r, k, n, path, turn=True) for r in reads}
+        if isinstance(inner, t.Read) and {k, n} <= set(_dims_in(c, inner)):
+            operand, dtype = names[inner], self.tensors[inner.tensor].dtype
+        else:
+            operand, dtype = self.value(), "f32"
+            text = leaf_text(inner, reads, c.dim_of, (k, n))
+            self.leaves.append(Leaf("compute", operand, (k, n), path, tuple(names.values()), text, dtype=dtype))
+        ones = self.ones(self.repeated(k), "", dtype)
+        value = self.value()
+        self.leaves.append(
+            Leaf("compute", value, ("", n), path, (ones, operand), MATMUL, "sum", frozenset(red), space="psum")
+        )
+        self.store(c, self.rounded(c, value, ("", n), outer, copy=True), None, n, outer)
 
     def contraction(self, c: Computation, found: _Contraction) -> None:
         swap = c.result.name in self.structure.swap
@@ -386,8 +493,7 @@ class _Builder:
         block = [LoopKey(k, "block", self.parameter(k, BLOCK))] if blocked and k not in self.structure.blocks else []
         red = (*self.single(found.k[:-1]), key)
         path = (*outer, *block, *red)
-        turn = self.structure.transpose == "engine"
-        names = [self.load(c, r, k, d, path, turn) for r, d in ((found.left, m), (found.right, n))]
+        names = [self.load(c, r, k, d, path, turn=True) for r, d in ((found.left, m), (found.right, n))]
         value = self.value()
         dims = (m or "", n or "")
         folded = frozenset(red) if block else frozenset(x for x in path if x.dim in found.k)

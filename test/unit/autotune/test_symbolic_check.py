@@ -56,7 +56,7 @@ BATCHED: dict[str, tuple[str, ...]] = {
 STRUCTURES = {
     "nm": Structure(order="nm"),
     "unplanned": Structure(plan="none"),
-    "dma": Structure(transpose="dma"),
+    "strided": Structure(transpose="strided"),
     "sbuf": Structure(accumulate="sbuf"),
 }
 CONTRACTIONS = ("ref_matmul", "ref_tmm", "ref_mmt", "ref_tt", "ref_rms_mm", "goal_rms_mm_2")

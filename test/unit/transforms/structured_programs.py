@@ -44,6 +44,24 @@ def column_sum(x):
     return x.sum(axis=0, keepdims=True)
 
 
+def column_norm(x):
+    return x / np.sqrt(np.sum(x * x, axis=0, keepdims=True) + 1.0)
+
+
+def column_softmax(x):
+    e = np.exp(x - np.max(x, axis=0, keepdims=True))
+    return e / e.sum(axis=0, keepdims=True)
+
+
+def centred_product(x, w):
+    c = x - x.mean(axis=0, keepdims=True)
+    return c @ w, c.sum(axis=-1)
+
+
+def row_maxima_as_bias(x, y):
+    return y @ x - np.max(x, axis=0) + np.sum(y, axis=1, keepdims=True)
+
+
 def transpose_pair(x):
     return turned(turned(x) * 2.0)
 
@@ -92,6 +110,10 @@ SHAPES = {
     layer_norm: ["MK", "K", "K"],
     variance: ["MK"],
     column_sum: ["MK"],
+    column_norm: ["MK"],
+    column_softmax: ["MK"],
+    centred_product: ["MK", "KN"],
+    row_maxima_as_bias: ["MK", "NM"],
     transpose_pair: ["MK"],
     product_of_transposes: ["KM", "NK"],
     product_with_transpose: ["MK", "NK"],

@@ -48,8 +48,9 @@ def random_structure(r, names, dims, arguments):
         order=r.choice(["mn", "nm"]),
         swap=tuple(x for x in names if r.random() < 0.3),
         plan=r.choice(["layout", "none"]),
-        transpose=r.choice(["engine", "dma"]),
+        transpose=r.choice(["engine", "dma", "strided"]),
         accumulate=r.choice(["psum", "sbuf"]),
+        partition_sum=r.choice(["engine", "engine", "turned"]),
         apart=tuple(x for x in names if r.random() < 0.25),
         fixed=tuple(f"in{n}" for n in range(arguments) if r.random() < 0.3),
     )
@@ -117,14 +118,22 @@ def check(seed, folder):
     return "right"
 
 
+ANSWERS: list[str] = []
+
+
 @pytest.mark.parametrize("group", range(8))
 def test_random_structures(group, tmp_path):
     answers = [check(seed, tmp_path) for seed in range(group, CASES, 8)]
-    refused = [a for a in answers if a.startswith("refused")]
-    print("\n".join(refused))
-    # At most one in a hundred may be refused (none in a small sample would be too strict: allow one).
-    assert len(refused) <= max(1, len(answers) // 100), refused
-    assert answers.count("right") >= 0.8 * len(answers)
+    assert answers.count("right") >= 0.7 * len(answers)
+    ANSWERS.extend(answers)
+
+
+def test_hardly_any_structure_is_refused():
+    refused = [a for a in ANSWERS if a.startswith("refused")]
+    print(
+        f"{ANSWERS.count('right')} right, {ANSWERS.count('large')} not run, {len(refused)} refused", *refused, sep="\n"
+    )
+    assert len(refused) <= len(ANSWERS) // 100
 
 
 def test_trips_follow_the_loops():
