@@ -4,7 +4,8 @@
 The error is the relative L2 distance of each output. It may be
 
 * for fp32 outputs: 2e-5, or the error of the program itself, each operation rounded to its type, where that is larger;
-* for bf16 and fp16 outputs: twice the error of the program with inputs and outputs in the type and fp32 inside;
+* for bf16 and fp16 outputs: twice the error of the program with inputs, outputs and the factors of contractions in
+  their types (a multiplier array takes them so) and fp32 otherwise;
 * for integers and truth values: zero.
 
 The error of a few roundings is chance: an output with fewer than `FEW` elements may also be off by two roundings of its
@@ -306,7 +307,7 @@ class Yardstick:
             references = [np.asarray(r) for r in evaluate_function(func, arrays, Float64())]
             if not all(_finite(r) for r in references):
                 return Yardstick((), (), "the program is not finite in float64")
-            inside = evaluate_function(func, arrays, Float32())
+            inside = evaluate_function(func, arrays, Float32(), typed="factors")
             own = _LazyOwn(func, arrays)
             tolerances: list[float] = []
             for n, (dtype, reference) in enumerate(zip(dtypes, references, strict=True)):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 import ml_dtypes
 import numpy as np
@@ -52,11 +52,12 @@ def round_to(array: np.ndarray, dtype: str | None) -> np.ndarray:
 
 @dataclass
 class Interpreter:
-    """One run. `typed`: every result is rounded to its element type, as the hardware rounds."""
+    """One run. `typed`: every result is rounded to its element type, as the hardware rounds; or only the factors of
+    contractions are."""
 
     domain: Domain
     sizes: Mapping[str, int]
-    typed: bool = False
+    typed: bool | Literal["factors"] = False
     values: dict[SSAValue, np.ndarray | int] = field(default_factory=dict[SSAValue, Any])
     steps: int = 0
 
@@ -79,7 +80,7 @@ class Interpreter:
         return int(evaluate(i, known))
 
     def bind(self, v: SSAValue, value: np.ndarray | int) -> None:
-        if self.typed and isinstance(value, np.ndarray) and isinstance(self.domain, Floats):
+        if self.typed is True and isinstance(value, np.ndarray) and isinstance(self.domain, Floats):
             value = round_to(value, dtype_of(v.type))
         self.values[v] = value
 
@@ -118,6 +119,8 @@ class Interpreter:
             op.interpret(self)
         elif isinstance(op, HasMeaning):
             arrays = [self.array(v) for v in op.operands]
+            if self.typed == "factors" and op.TYPED_OPERANDS and isinstance(self.domain, Floats):
+                arrays = [round_to(a, dtype_of(v.type)) for a, v in zip(arrays, op.operands, strict=True)]
             for r, value in zip(op.results, self.evaluate(op.meaning(), arrays, op.meaning_attributes()), strict=True):
                 self.bind(r, value)
         elif not isinstance(op, ReturnOp):
@@ -166,7 +169,7 @@ def evaluate_function(
     domain: Domain,
     *,
     sizes: Mapping[str, int] | None = None,
-    typed: bool = False,
+    typed: bool | Literal["factors"] = False,
 ) -> list[np.ndarray]:
     """Run a function on arrays that hold elements of the domain (floats are converted)."""
     arrays = [np.asarray(a) for a in arrays]

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from xdsl.irdl import IRDLOperation
 from xdsl.utils.exceptions import VerifyException
@@ -18,8 +18,11 @@ from axon_mlir.semantics.shapes import shape_of
 class HasMeaning(ABC):
     """Mixin of operations whose results are given by a meaning over their operands.
 
-    The shape rule of the verifier is read off the meaning: `verify_meaning`.
+    The shape rule of the verifier is read off the meaning: `verify_meaning`. `TYPED_OPERANDS`: hardware takes the
+    operands in their own type (factors of a contraction), whatever is computed in between.
     """
+
+    TYPED_OPERANDS: ClassVar[bool] = False
 
     @abstractmethod
     def meaning(self) -> OpMeaning: ...

@@ -64,6 +64,7 @@ class MatmulOp(TensorHlOp):
     """
 
     name = "tensor_hl.matmul"
+    TYPED_OPERANDS: ClassVar[bool] = True
     MEANING: ClassVar[str] = (
         "op matmul(x[B...{batch}, P...], y[B..., Q...]) <batch: int, lhs_contract: ints, rhs_contract: ints> "
         "-> z[B..., drop(P..., lhs_contract)..., drop(Q..., rhs_contract)...] "

@@ -7,7 +7,7 @@ iteration arguments. A leaf is one instruction's worth of work and carries its m
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
@@ -425,15 +425,23 @@ def written_axis(
     """The axis along which a written region moves: (axis, low end, extent, the other axes' conditions)."""
     parts = list(region.parts) if isinstance(region, t.And) else [region]
     for axis, v in enumerate(variables):
-        lows = [p for p in parts if isinstance(p, t.IndexCompare) and p.relation == "<=" and p.right == of_var(v)]
-        highs = [p for p in parts if isinstance(p, t.IndexCompare) and p.relation == "<" and p.left == of_var(v)]
-        for low_part in lows:
-            if low_part.left.coefficient(counter) != step:
+        for low_part, low in _ends(parts, v, "<="):
+            if low.coefficient(counter) != step:
                 continue
-            for high_part in highs:
+            for high_part, high in _ends(parts, v, "<"):
                 rest = [p for p in parts if p is not low_part and p is not high_part]
-                return axis, low_part.left, high_part.right - low_part.left, rest
+                return axis, low, high - low, rest
     return None
+
+
+def _ends(parts: Sequence[t.Condition], v: Var, relation: str) -> Iterator[tuple[t.Condition, Index]]:
+    """The conditions that bound a variable from below (`<=`) or above (`<`), and the bounds."""
+    for p in parts:
+        if isinstance(p, t.IndexCompare) and p.relation == relation:
+            gap = p.right - p.left
+            bound = of_var(v) - gap if relation == "<=" else of_var(v) + gap
+            if v not in bound.symbols():
+                yield p, bound
 
 
 def _type_shape(type_: Attribute) -> int:

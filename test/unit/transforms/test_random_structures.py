@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Random structures of random programs: every accepted one is right, and does as much as its closed forms say."""
+"""Random structures of random programs: every accepted one is right and proved as text, and does as much as its
+closed forms say."""
 
 import os
 import random
@@ -10,6 +11,7 @@ from unit.transforms import structured_programs as programs
 from xdsl.dialects.func import FuncOp
 
 from axon_mlir import sim
+from axon_mlir.autotune.symbolic_check import prove_kernel
 from axon_mlir.errors import AxonError
 from axon_mlir.frontend.numpy_trace import trace
 from axon_mlir.host.registry import make_context
@@ -101,6 +103,9 @@ def check(seed, folder):
         return "large"
     path = folder / f"kernel_{seed}.py"
     path.write_text(print_kernel(module))
+    if AUDIT or seed % 4 == 0:
+        verdict = prove_kernel(source, path.read_text(), "trn2")
+        assert verdict.verdict == "proved", (seed, chosen, verdict.report())
     rng = np.random.default_rng(seed)
     env = {Size(k): v for k, v in sizes.items()}
     arrays = [

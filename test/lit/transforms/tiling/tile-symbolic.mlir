@@ -68,3 +68,43 @@ func.func @unused(%x: tensor<?x?xf32, ["M", "K"]>) -> tensor<?x?xf32, ["M", "K"]
   %0 = tensor_hl.exp %x : tensor<?x?xf32, ["M", "K"]>
   func.return %x : tensor<?x?xf32, ["M", "K"]>
 }
+
+// A sum over partitions is a product with ones; a computed row is put on every partition by a product with ones.
+// CHECK-LABEL: func.func @columns
+// CHECK:       %[[ONES:.*]] = tile.neutral "prod"(%{{.*}}, %{{.*}}) : !tile.tile<["m_part", "1"], f32, sbuf>
+// CHECK:       tile.leaf "op leaf(a[K, M], b[K, N]) -> c[M, N] { c[m, n] = sum(k < K: mul(a[k, m], b[k, n])) }" {{.*}} sum into
+// CHECK-SAME:  -> !tile.tile<["1", "k_moving"], f32, psum>
+// CHECK:       %[[ROW:.*]] = tile.load %{{.*}}[%{{.*}} along f] {{.*}} dims ["", "k"]
+// CHECK:       tile.leaf "op leaf(a[K, M], b[K, N]) -> c[M, N] { c[m, n] = sum(k < K: mul(a[k, m], b[k, n])) }" (%{{.*}}, %[[ROW]])
+// CHECK-SAME:  -> !tile.tile<["m_part", "k_moving"], f32, psum> dims ["*m_part", "k"]
+func.func @columns(%x: tensor<?x?xf32, ["M", "K"]>) -> tensor<?x?xf32, ["M", "K"]> {
+  %0 = tensor_hl.reduce sum %x axes [0] : tensor<?x?xf32, ["M", "K"]> -> tensor<?xf32, ["K"]>
+  %1 = tensor_hl.broadcast %0 dims [1] : tensor<?xf32, ["K"]> -> tensor<?x?xf32, ["M", "K"]>
+  %2 = tensor_hl.sub %x, %1 : tensor<?x?xf32, ["M", "K"]>
+  func.return %2 : tensor<?x?xf32, ["M", "K"]>
+}
+
+// A computed column becomes a row: turned, then multiplied with ones.
+// CHECK-LABEL: func.func @maxima
+// CHECK:       %[[COLUMN:.*]] = tile.load %{{.*}}[%{{.*}} along p] {{.*}} dims ["k", ""]
+// CHECK-NEXT:  %[[TURNED:.*]] = tile.leaf "op leaf(a[P, F]) -> c[F, P] { c[f, p] = a[p, f] }" (%[[COLUMN]])
+// CHECK-SAME:  -> !tile.tile<["1", "k_part"], f32, psum>
+// CHECK-NEXT:  %[[ROW:.*]] = tile.leaf "op leaf(a[P, F]) -> c[P, F] { c[p, f] = a[p, f] }" (%[[TURNED]])
+// CHECK-NEXT:  tile.leaf "op leaf(a[K, M], b[K, N]) -> c[M, N] { c[m, n] = sum(k < K: mul(a[k, m], b[k, n])) }" (%{{.*}}, %[[ROW]])
+func.func @maxima(%x: tensor<?x?xf32, ["M", "K"]>) -> tensor<?x?xf32, ["M", "K"]> {
+  %0 = tensor_hl.reduce max %x axes [0] : tensor<?x?xf32, ["M", "K"]> -> tensor<?xf32, ["K"]>
+  %1 = tensor_hl.broadcast %0 dims [1] : tensor<?xf32, ["K"]> -> tensor<?x?xf32, ["M", "K"]>
+  %2 = tensor_hl.sub %x, %1 : tensor<?x?xf32, ["M", "K"]>
+  func.return %2 : tensor<?x?xf32, ["M", "K"]>
+}
+
+// An operand may be turned on its way by the DMA: a view of HBM, and a transpose into SBUF.
+// CHECK-LABEL: func.func @on_its_way
+// CHECK:       %[[SEEN:.*]] = tile.load %x[%{{.*}} along p, %{{.*}} along f] {{.*}} -> !tile.tile<["m_part", "k_part"], bf16, hbm>
+// CHECK-NEXT:  tile.leaf "op leaf(a[P, F]) -> c[F, P] { c[f, p] = a[p, f] }" (%[[SEEN]])
+// CHECK-SAME:  -> !tile.tile<["k_part", "m_part"], bf16, sbuf>
+func.func @on_its_way(%x: tensor<?x?xbf16, ["M", "K"]>, %w: tensor<?x?xbf16, ["K", "N"]>) -> tensor<?x?xbf16, ["M", "N"]>
+    attributes {tile.structure = {transpose = "dma"}} {
+  %0 = tensor_hl.matmul %x, %w lhs [1] rhs [0] : (tensor<?x?xbf16, ["M", "K"]>, tensor<?x?xbf16, ["K", "N"]>) -> tensor<?x?xbf16, ["M", "N"]>
+  func.return %0 : tensor<?x?xbf16, ["M", "N"]>
+}
