@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from functools import cache
 
 from axon_mlir.checker.statements import ABBREVIATIONS, LEMMAS
-from axon_mlir.checker.text import Question, Rejected, script
+from axon_mlir.checker.text import Question, Rejected, question
 
 _NEUTRAL = {"+": "0.0", "*": "1.0"}
 
@@ -27,14 +27,16 @@ def _step(op: str, prefix: str, at: str, value: str) -> str:
 
 
 def _expanded(text: str, op: str) -> str:
-    """A line for an operator: `join<a, b>` is `a op b`, `step<S, n, v>` is S(n + 1) = S(n) op v."""
-    text = re.sub(r"\b[A-Z]{3,}\b", lambda m: ABBREVIATIONS.get(m[0], m[0]), text)
-    text = text.replace("{op}", op).replace("{neutral}", _NEUTRAL.get(op, ""))
-    while found := re.search(r"(join|step)<([^<>]*)>", text.replace("(<", "(\0").replace("(>", "(\1")):
-        parts = [p.replace("\0", "<").replace("\1", ">") for p in found[2].split(", ")]
+    """A line for an operator: `join[a, b]` is `a op b`, `step[S, n, v]` is S(n + 1) = S(n) op v."""
+
+    def call(found: re.Match[str]) -> str:
+        parts = found[2].split(", ")
         own = parts.pop() if len(parts) == 4 else op
-        text = text[: found.start()] + (_join if found[1] == "join" else _step)(own, *parts) + text[found.end() :]
-    return text
+        return (_join if found[1] == "join" else _step)(own, *parts)
+
+    text = re.sub(r"\b[A-Z]{3,}\b", lambda m: ABBREVIATIONS.get(m[0], m[0]), text)
+    text = re.sub(r"(join|step)\[(.*?)\]", call, text)
+    return text.replace("{op}", op).replace("{neutral}", _NEUTRAL.get(op, ""))
 
 
 def _induction(fields: list[str], op: str) -> Iterator[list[str]]:
@@ -59,22 +61,13 @@ def questions(name: str) -> tuple[Question, ...]:
     found = re.search(rf"^{re.escape(name)}\n((?: .*\n)+)", LEMMAS, re.M)
     if found is None:
         raise Rejected(f"lemmas: the checker does not know {name}")
-    groups: list[tuple[list[str], list[str]]] = [(["+"], [])]
-    for line in found[1].splitlines():
-        if line.startswith(" for "):
-            groups.append((line.split()[1:], []))
-        else:
-            groups[-1][1].append(line.strip())
+    groups = ["+", *re.split(r"^ for (.*)\n", found[1], flags=re.M)]
+    pairs = zip(groups[::2], groups[1::2], strict=True)
     out: list[Question] = []
-    for op, line in ((op, line) for ops, lines in groups for op in ops for line in lines):
+    for op, line in ((op, line.strip()) for ops, lines in pairs for op in ops.split() for line in lines.splitlines()):
         fields = _expanded(line.removeprefix("fold "), op).split(" | ")
         for title, declared, hypotheses, goal in _induction(fields, op) if line.startswith("fold ") else [fields]:
-            lines: list[str] = []
-            for symbol, _, sort in (item.partition(":") for item in declared.split()):
-                *arguments, result = sort.split("->")
-                lines.append(f"(declare-fun {symbol} ({' '.join(arguments)}) {result})")
-            held = tuple(hypotheses.split("; "))
-            lines += [f"(assert {h})" for h in held]
-            text = script(lines, goal)
-            out.append(Question(f"lemma {name}: {title}", held, goal, text, text, script(lines)))
+            symbols = re.sub(r"(\S+):(?:(\S+)->)?(\w+) ?", r"(declare-fun \1 (\2) \3)\n", declared).splitlines()
+            held = hypotheses.split("; ")
+            out.append(question(f"lemma {name}: {title}", held, symbols, held, goal, says=goal))
     return tuple(out)

@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -43,22 +42,13 @@ class Recheck:
     ok: bool
     obligations: int
     failed: tuple[str, ...]
-    seconds: float = 0.0
     narrowed: tuple[str, ...] = ()
     open_premises: int = 0
-
-    def to_json(self) -> dict[str, Any]:
-        """The JSON form of `axon recheck --json`."""
-        found = {"ok": self.ok, "obligations": self.obligations, "failed": list(self.failed)}
-        return {**found, "narrowed": list(self.narrowed), "open_premises": self.open_premises}
 
 
 def recheck(folder: Path, load: Load, *, solver: Solver = "z3", seconds: float = 20.0) -> Recheck:
     """Check a certificate."""
-    started = time.monotonic()
-    files = _read(folder)
-    manifest = _manifest(files, folder)
-    listed = len(manifest["obligations"])
+    files, manifest = _read(folder)
     failed: list[str] = []
     open_premises, narrowed = 0, ()
     try:
@@ -74,37 +64,27 @@ def recheck(folder: Path, load: Load, *, solver: Solver = "z3", seconds: float =
                 failed.append(f"contradiction: {name}: its hypotheses exclude each other")
     except Rejected as error:
         failed.append(str(error))
-    return Recheck(not failed, listed, tuple(failed), time.monotonic() - started, narrowed, open_premises)
+    return Recheck(not failed, len(manifest["obligations"]), tuple(failed), narrowed, open_premises)
 
 
-def _read(folder: Path) -> dict[str, str]:
-    try:
-        return {p.name: p.read_text(encoding="utf-8") for p in sorted(folder.iterdir())}
-    except (OSError, UnicodeDecodeError) as error:
-        raise AxonError(f"cannot read: {error}", where=str(folder), accepted="the folder of a certificate") from error
-
-
-def _manifest(files: Mapping[str, str], folder: Path) -> dict[str, Any]:
+def _read(folder: Path) -> tuple[dict[str, str], dict[str, Any]]:
+    """The files of a certificate, and what its manifest says."""
     where = str(folder / MANIFEST)
     try:
+        files = {p.name: p.read_text(encoding="utf-8") for p in sorted(folder.iterdir())}
+    except (OSError, UnicodeDecodeError) as error:
+        raise AxonError(f"cannot read: {error}", where=str(folder), accepted="the folder of a certificate") from error
+    try:
         manifest: Any = json.loads(files[MANIFEST])
-        version, listed = manifest["format"], manifest["obligations"]
-        maps = [
-            x for key in ("sizes", "constants") for side in ("before", "after") for x in manifest[key][side].values()
-        ]
-        sound = isinstance(listed, list) and all(isinstance(m, str) for m in maps) and {BEFORE, AFTER} <= set(files)
+        version, sound = manifest["format"], isinstance(manifest["obligations"], list) and {BEFORE, AFTER} <= set(files)
+        maps = [manifest[key][side].values() for key in ("sizes", "constants") for side in ("before", "after")]
+        if not sound or not all(isinstance(x, str) for values in maps for x in values):
+            raise TypeError
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise AxonError("not the manifest of a certificate", where=where) from error
     if version != FORMAT:
         raise AxonError(f"a certificate of format {version}", where=where, accepted=f"format {FORMAT}")
-    if not sound:
-        raise AxonError("not the manifest of a certificate", where=where)
-    return manifest
-
-
-def _script(file: str) -> str:
-    """A file without its comments."""
-    return "\n".join(line for line in file.split("\n") if not line.startswith(";"))
+    return files, manifest
 
 
 def _file(q: Question) -> str:
@@ -125,34 +105,33 @@ def _expected(
     files: Mapping[str, str], manifest: Mapping[str, Any], load: Load
 ) -> tuple[dict[str, Question], dict[str, Any]]:
     """What the certificate of the two programs holds: the questions by file, and the manifest."""
-    sizes: Mapping[str, Mapping[str, str]] = manifest["sizes"]
-    stored = frozenset(_script(text) for name, text in files.items() if name.endswith(".smt2"))
+    scripts = [[line for line in text.split("\n") if not line.startswith(";")] for text in files.values()]
     try:
         before, after = (load(files[p], p) for p in (BEFORE, AFTER))
-        argument = state(before, after, sizes, manifest["constants"], stored)
+        argument = state(before, after, manifest, frozenset(map("\n".join, scripts)))
     except AxonError as error:
         raise Rejected(f"programs: {error.message}") from error
-    except ValueError as error:
+    except (ValueError, ArithmeticError) as error:
         raise Rejected(f"sizes: {error}") from error
     resting = (("disjoint", "cover"), ("is defined", "nonnegative"))
     by_kind = {lemma for kind, lemma in resting for q in argument.questions if kind in q.kind}
     lemmas = sorted({*argument.lemmas, *by_kind, "congruence"})
     every = [*argument.questions, *(q for name in lemmas for q in questions(name))]
     wanted = dict(sorted({_name(q): q for q in every}.items()))
-    entries = [
-        {"file": name, "kind": q.kind, "hypotheses": list(q.hypotheses), "goal": q.goal} for name, q in wanted.items()
-    ]
     expected = {
         "format": FORMAT,
         "verdict": "proved",
         "programs": {p: _digest(files[p]) for p in (BEFORE, AFTER)},
-        "sizes": sizes,
+        "sizes": manifest["sizes"],
         "constants": manifest["constants"],
-        "narrowed": [f"{k} = {v}" for k, v in sorted(sizes["before"].items())],
+        "narrowed": [f"{k} = {v}" for k, v in sorted(manifest["sizes"]["before"].items())],
         "ledger": _ledgers(before, after, manifest.get("ledger") is not None),
         "lemmas": lemmas,
         "tiles": sorted(f"n = {n}, s = {s}" for n, s in argument.tiles),
-        "obligations": entries,
+        "obligations": [
+            {"file": name, "kind": q.kind, "hypotheses": list(q.hypotheses), "goal": q.goal}
+            for name, q in wanted.items()
+        ],
     }
     return wanted, {**expected, "digest": _digest(json.dumps(expected, sort_keys=True))}
 
@@ -161,35 +140,33 @@ def _ledgers(before: FuncOp, after: FuncOp, claimed: bool) -> dict[str, Any] | N
     """The rounding ledgers; Rejected where the second program rounds more, or sums in fewer bits."""
     if not (claimed or is_lowered(before) or is_lowered(after)):
         return None
-    both = list(zip(ledger(before), ledger(after), strict=True))
-    for n, (a, b) in enumerate(both):
+    entries = {"before": ledger(before), "after": ledger(after)}
+    for n, (a, b) in enumerate(zip(*entries.values(), strict=True)):
         if any(b.roundings.get(d, 0) > a.roundings.get(d, 0) for d in NARROW):
             raise Rejected(f"ledger: result {n} is rounded more often after than before")
         if b.accumulator < min(a.accumulator, BITS["f32"]):
             raise Rejected(f"ledger: result {n} is summed in fewer bits after than before")
 
     def told(e: Entry) -> dict[str, Any]:
-        bits = e.accumulator if e.accumulator <= max(BITS.values()) else None
-        return {"roundings": dict(sorted(e.roundings.items())), "accumulator_bits": bits}
+        bits = e.accumulator if e.accumulator in BITS.values() else None
+        return {"roundings": dict(e.roundings), "accumulator_bits": bits}
 
-    return {"before": [told(a) for a, _ in both], "after": [told(b) for _, b in both]}
+    return {side: list(map(told, found)) for side, found in entries.items()}
 
 
 def _differences(
     files: Mapping[str, str], manifest: Mapping[str, Any], wanted: Mapping[str, Question], expected: Mapping[str, Any]
-) -> list[str]:
-    failed: list[str] = []
+) -> Iterator[str]:
     for name in sorted({*files, *wanted} - {MANIFEST, BEFORE, AFTER}):
         if name not in files:
-            failed.append(f"missing: {name}: {wanted[name].kind}: {wanted[name].goal}")
+            yield f"missing: {name}: {wanted[name].kind}: {wanted[name].goal}"
         elif name not in wanted:
-            failed.append(f"foreign: {name}: no obligation of these programs, or edited")
+            yield f"foreign: {name}: no obligation of these programs, or edited"
         elif files[name] != _file(wanted[name]):
-            failed.append(f"edited: {name}: does not say what its name stands for")
+            yield f"edited: {name}: does not say what its name stands for"
     for key in sorted({*manifest, *expected}):
         if manifest.get(key) != expected.get(key) or (key in manifest) != (key in expected):
-            failed.append(f"{key}: the manifest does not say what follows from the programs")
-    return failed
+            yield f"{key}: the manifest does not say what follows from the programs"
 
 
 # -- solvers ----------------------------------------------------------------------------------------------------------
@@ -206,7 +183,10 @@ def _answer(text: str, solver: Solver, seconds: float) -> str:
         s.from_string(text)
     except z3.Z3Exception:
         return "malformed"
-    return str(s.check())
+    answer = str(s.check())
+    if answer == "unknown" and "keyboard" in s.reason_unknown():
+        raise KeyboardInterrupt  # Z3 has caught the SIGINT that was meant for us
+    return answer
 
 
 def _cvc5(text: str, seconds: float) -> str:
@@ -224,6 +204,6 @@ def _cvc5(text: str, seconds: float) -> str:
     try:
         while not (command := parser.nextCommand()).isNull():
             said = str(command.invoke(s, parser.getSymbolManager())).strip() or said
-    except Exception:  # cvc5 raises its own kinds for malformed input
+    except RuntimeError:  # of cvc5, about the text
         return "malformed"
     return said

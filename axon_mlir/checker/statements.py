@@ -28,7 +28,7 @@ congruence
  function | x:Real y:Real h:Real->Real | (= x y) | (= (h x) (h y))
  base | FOLDS g:Int->Real | (= (S 0) 0.0); (= (T 0) 0.0) | (= (S 0) (T 0))
  for + * max min
- step of {op} | FOLDS g:Int->Real | (>= n 0); (= (f n) (g n)); step<S, n, (f n)>; step<T, n, (g n)>; (= (S n) (T n)) | (= (S (+ n 1)) (T (+ n 1)))
+ step of {op} | FOLDS g:Int->Real | (>= n 0); (= (f n) (g n)); step[S, n, (f n)]; step[T, n, (g n)]; (= (S n) (T n)) | (= (S (+ n 1)) (T (+ n 1)))
 scale
  fold {} | FOLDS c:Real | S: (f @); T: (* c (f @)) | (= (T @) (* c (S @)))
 add
@@ -45,15 +45,15 @@ tile
  count | n:Int s:Int c:Int q:Int | (>= n 1); (>= s 1); (= c (+ q 1)); (<= (* s q) (- n 1)); (< (- n 1) (+ (* s q) s)) | (and (< (* s (- c 1)) n) (<= n (* s c)))
  order | s:Int t:Int c:Int | (>= s 1); (<= t (- c 1)) | BOUND
  for + *
- inside, base of {op} | TILES | (= (I 0) {neutral}) | (= (S (+ (* s t) 0)) join<(S (* s t)), (I 0)>)
- inside, step of {op} | TILES | (>= j 0); step<I, j, (f (+ (* s t) j))>; step<S, (+ (* s t) j), (f (+ (* s t) j))>; (= (S (+ (* s t) j)) join<(S (* s t)), (I j)>) | (= (S (+ (* s t) (+ j 1))) join<(S (* s t)), (I (+ j 1))>)
+ inside, base of {op} | TILES | (= (I 0) {neutral}) | (= (S (+ (* s t) 0)) join[(S (* s t)), (I 0)])
+ inside, step of {op} | TILES | (>= j 0); step[I, j, (f (+ (* s t) j))]; step[S, (+ (* s t) j), (f (+ (* s t) j))]; (= (S (+ (* s t) j)) join[(S (* s t)), (I j)]) | (= (S (+ (* s t) (+ j 1))) join[(S (* s t)), (I (+ j 1))])
  base of {op} | TILES T:Int->Real e:Int | TILING; (= (T 0) {neutral}); (= (S 0) {neutral}); (= (* s 0) 0) | (= (T 0) (S (ite (<= (* s 0) n) (* s 0) n)))
- step of {op} | TILES T:Int->Real e:Int | TILING; (>= t 0); (< t c); BOUND; (= (* s (+ t 1)) (+ (* s t) s)); EXTENT; (= (S (+ (* s t) e)) join<(S (* s t)), (I e)>); step<T, t, (I e)>; (= (T t) (S (ite (<= (* s t) n) (* s t) n))) | (= (T (+ t 1)) (S (ite (<= (* s (+ t 1)) n) (* s (+ t 1)) n)))
+ step of {op} | TILES T:Int->Real e:Int | TILING; (>= t 0); (< t c); BOUND; (= (* s (+ t 1)) (+ (* s t) s)); EXTENT; (= (S (+ (* s t) e)) join[(S (* s t)), (I e)]); step[T, t, (I e)]; (= (T t) (S (ite (<= (* s t) n) (* s t) n))) | (= (T (+ t 1)) (S (ite (<= (* s (+ t 1)) n) (* s (+ t 1)) n)))
  for max min
- inside, base of {op} | TILES | (= (I 1) (f (* s t))); step<S, (* s t), (f (* s t))> | (= (S (+ (* s t) 1)) join<(S (* s t)), (I 1)>)
- inside, step of {op} | TILES | (>= j 1); step<I, j, (f (+ (* s t) j))>; step<S, (+ (* s t) j), (f (+ (* s t) j))>; (= (S (+ (* s t) j)) join<(S (* s t)), (I j)>) | (= (S (+ (* s t) (+ j 1))) join<(S (* s t)), (I (+ j 1))>)
+ inside, base of {op} | TILES | (= (I 1) (f (* s t))); step[S, (* s t), (f (* s t))] | (= (S (+ (* s t) 1)) join[(S (* s t)), (I 1)])
+ inside, step of {op} | TILES | (>= j 1); step[I, j, (f (+ (* s t) j))]; step[S, (+ (* s t) j), (f (+ (* s t) j))]; (= (S (+ (* s t) j)) join[(S (* s t)), (I j)]) | (= (S (+ (* s t) (+ j 1))) join[(S (* s t)), (I (+ j 1))])
  base of {op} | TILES T:Int->Real e:Int | TILING; (= t 0); EXTENT; (= (T 1) (I e)); (= (I e) (S e)) | (= (T 1) (S (ite (<= (* s 1) n) (* s 1) n)))
- step of {op} | TILES T:Int->Real e:Int | TILING; (>= t 1); (< t c); BOUND; (= (* s (+ t 1)) (+ (* s t) s)); EXTENT; (= (S (+ (* s t) e)) join<(S (* s t)), (I e)>); step<T, t, (I e)>; (= (T t) (S (ite (<= (* s t) n) (* s t) n))) | (= (T (+ t 1)) (S (ite (<= (* s (+ t 1)) n) (* s (+ t 1)) n)))
+ step of {op} | TILES T:Int->Real e:Int | TILING; (>= t 1); (< t c); BOUND; (= (* s (+ t 1)) (+ (* s t) s)); EXTENT; (= (S (+ (* s t) e)) join[(S (* s t)), (I e)]); step[T, t, (I e)]; (= (T t) (S (ite (<= (* s t) n) (* s t) n))) | (= (T (+ t 1)) (S (ite (<= (* s (+ t 1)) n) (* s (+ t 1)) n)))
  for -
  all tiles | n:Int s:Int c:Int | TILING | (= (ite (<= (* s c) n) (* s c) n) n)
  no empty tile | n:Int s:Int c:Int t:Int | TILING; (>= t 0); (< t c); BOUND; (>= (* s t) 0) | (and (>= SHORT 1) (>= (* s t) 0))
@@ -75,33 +75,33 @@ max-shift
  fold {} of {op} | FOLDS c:Real | S: (f @); T: (+ (f @) c) | (= (T @) (+ (S @) c))
 max-negate
  base of max | FOLDS | (= (S 1) (- (f 0))); (= (T 1) (f 0)) | (= (S 1) (- (T 1)))
- step of max | FOLDS | (>= n 1); step<S, n, (- (f n)), max>; step<T, n, (f n), min>; (= (S n) (- (T n))) | (= (S (+ n 1)) (- (T (+ n 1))))
+ step of max | FOLDS | (>= n 1); step[S, n, (- (f n)), max]; step[T, n, (f n), min]; (= (S n) (- (T n))) | (= (S (+ n 1)) (- (T (+ n 1))))
  base of min | FOLDS | (= (S 1) (- (f 0))); (= (T 1) (f 0)) | (= (S 1) (- (T 1)))
- step of min | FOLDS | (>= n 1); step<S, n, (- (f n)), min>; step<T, n, (f n), max>; (= (S n) (- (T n))) | (= (S (+ n 1)) (- (T (+ n 1))))
+ step of min | FOLDS | (>= n 1); step[S, n, (- (f n)), min]; step[T, n, (f n), max]; (= (S n) (- (T n))) | (= (S (+ n 1)) (- (T (+ n 1))))
 max-exp
  for max min
  fold {} of {op} | FOLDS e:Real->Real | S: (f @); T: (e (f @)) | (= (T @) (e (S @))) | late: (=> (<= (S n) (f n)) (<= (e (S n)) (e (f n)))); (=> (<= (f n) (S n)) (<= (e (f n)) (e (S n))))
 max-join
  for max min
- fold {} of {op} | TWO | S: (f @); T: (g @); U: join<(f @), (g @)> | (= (U @) join<(S @), (T @)>)
+ fold {} of {op} | TWO | S: (f @); T: (g @); U: join[(f @), (g @)] | (= (U @) join[(S @), (T @)])
 max-exchange
  for max min
- one more row, base of {op} | ROW | (= (C 1) p); (= (D 1) q); (= (R 1) f); (= q join<p, f>) | (= (D 1) join<(C 1), (R 1)>)
- one more row, step of {op} | ROW | (>= l 1); step<C, l, p>; step<D, l, q>; step<R, l, f>; (= q join<p, f>); (= (D l) join<(C l), (R l)>) | (= (D (+ l 1)) join<(C (+ l 1)), (R (+ l 1))>)
+ one more row, base of {op} | ROW | (= (C 1) p); (= (D 1) q); (= (R 1) f); (= q join[p, f]) | (= (D 1) join[(C 1), (R 1)])
+ one more row, step of {op} | ROW | (>= l 1); step[C, l, p]; step[D, l, q]; step[R, l, f]; (= q join[p, f]); (= (D l) join[(C l), (R l)]) | (= (D (+ l 1)) join[(C (+ l 1)), (R (+ l 1))])
  fold {} of {op} | MAIN | rows: (row @); columns: (row @) | (= (rows @) (columns @))
 split
  for + *
- base of {op} | p:Int q:Int S:Int->Real U:Int->Real f:Int->Real | (= (U 0) {neutral}) | (= (S (+ p 0)) join<(S p), (U 0)>)
- step of {op} | p:Int q:Int S:Int->Real U:Int->Real f:Int->Real | (>= q 0); (>= p 0); step<S, (+ p q), (f (+ p q))>; step<U, q, (f (+ p q))>; (= (S (+ p q)) join<(S p), (U q)>) | (= (S (+ p (+ q 1))) join<(S p), (U (+ q 1))>)
+ base of {op} | p:Int q:Int S:Int->Real U:Int->Real f:Int->Real | (= (U 0) {neutral}) | (= (S (+ p 0)) join[(S p), (U 0)])
+ step of {op} | p:Int q:Int S:Int->Real U:Int->Real f:Int->Real | (>= q 0); (>= p 0); step[S, (+ p q), (f (+ p q))]; step[U, q, (f (+ p q))]; (= (S (+ p q)) join[(S p), (U q)]) | (= (S (+ p (+ q 1))) join[(S p), (U (+ q 1))])
  for max min
- base of {op} | p:Int q:Int S:Int->Real U:Int->Real f:Int->Real | (= (U 1) (f (+ p 0))); step<S, p, (f (+ p 0))> | (= (S (+ p 1)) join<(S p), (U 1)>)
- step of {op} | p:Int q:Int S:Int->Real U:Int->Real f:Int->Real | (>= q 1); (>= p 0); step<S, (+ p q), (f (+ p q))>; step<U, q, (f (+ p q))>; (= (S (+ p q)) join<(S p), (U q)>) | (= (S (+ p (+ q 1))) join<(S p), (U (+ q 1))>)
+ base of {op} | p:Int q:Int S:Int->Real U:Int->Real f:Int->Real | (= (U 1) (f (+ p 0))); step[S, p, (f (+ p 0))] | (= (S (+ p 1)) join[(S p), (U 1)])
+ step of {op} | p:Int q:Int S:Int->Real U:Int->Real f:Int->Real | (>= q 1); (>= p 0); step[S, (+ p q), (f (+ p q))]; step[U, q, (f (+ p q))]; (= (S (+ p q)) join[(S p), (U q)]) | (= (S (+ p (+ q 1))) join[(S p), (U (+ q 1))])
 prod-mul
  for *
  fold {} | TWO | S: (f @); T: (g @); U: (* (f @) (g @)) | (= (U @) (* (S @) (T @)))
 prod-exp
  base | FOLDS e:Real->Real | (= (S 0) 0.0); (= (T 0) 1.0); (= (e 0.0) 1.0) | (= (T 0) (e (S 0)))
- step | FOLDS e:Real->Real | (>= n 0); step<S, n, (f n), +>; step<T, n, (e (f n)), *>; (= (e (+ (S n) (f n))) (* (e (S n)) (e (f n)))); (= (T n) (e (S n))) | (= (T (+ n 1)) (e (S (+ n 1))))
+ step | FOLDS e:Real->Real | (>= n 0); step[S, n, (f n), +]; step[T, n, (e (f n)), *]; (= (e (+ (S n) (f n))) (* (e (S n)) (e (f n)))); (= (T n) (e (S n))) | (= (T (+ n 1)) (e (S (+ n 1))))
 select
  fold {} | n:Int p:Int S:Int->Real f:Int->Real | S: (ite (= @ p) (f @) 0.0) | (= (S @) (ite (and (<= 0 p) (< p @)) (f p) 0.0))
 nonnegative
@@ -112,7 +112,7 @@ nonnegative
  fold {} of {op}, > | n:Int S:Int->Real f:Int->Real | S: (f @) | (> (S @) 0.0) | first: 1 | summand: (> (f @) 0.0)
 power
  base | POWER | (= (p 0) 1.0) | (= (* (p a) (p 0)) (p (+ a 0)))
- step | POWER | (>= a 0); (>= b 0); step<p, b, x, *>; step<p, (+ a b), x, *>; (= (* (p a) (p b)) (p (+ a b))) | (= (* (p a) (p (+ b 1))) (p (+ a b 1)))
+ step | POWER | (>= a 0); (>= b 0); step[p, b, x, *]; step[p, (+ a b), x, *]; (= (* (p a) (p b)) (p (+ a b))) | (= (* (p a) (p (+ b 1))) (p (+ a b 1)))
  inverse, base | POWER r:Real q:Int->Real | (= (q 0) 1.0) | (= (* (p a) (q 0)) (p (- a 0)))
  inverse, regrouped | E:Real x:Real r:Real U:Real | (= U (* r x)); (= U 1.0) | (= (* (* E x) r) E)
  inverse, step | P:Real Q:Real D:Real E:Real x:Real r:Real U:Real | (= (* P Q) D); (= (* D r) E) | (= (* P Q r) E)

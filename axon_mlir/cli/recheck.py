@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,7 +38,7 @@ def run(args: Namespace) -> int:
     if not folder.is_dir():
         raise AxonError("no such folder", where=args.certificate, accepted="the folder of a certificate")
     result = recheck(folder, load, solver=args.solver)
-    emit_json(result.to_json(), args.json)
+    emit_json(asdict(result), args.json)
     if not args.quiet:
         stream = sys.stderr if args.json == "-" else sys.stdout
         for line in result.failed:
