@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from itertools import product
+from itertools import chain, product
 from math import prod
 from typing import Any
 
@@ -22,13 +22,12 @@ from axon_mlir.semantics import terms as t
 from axon_mlir.semantics.constants import Exact, replaced
 from axon_mlir.semantics.conversions import ProofNormalizer, denote, is_lowered
 from axon_mlir.semantics.denotation import Denotation, range_of, unfinished
+from axon_mlir.semantics.functions import MONOIDS
 from axon_mlir.semantics.guards import Guards
 from axon_mlir.semantics.index import Index, Size, Var, const, nonnegative, of_var, parse
 from axon_mlir.semantics.partial import Condition, conditions, infinities, sign
 from axon_mlir.semantics.pieces import Pieces
 from axon_mlir.semantics.walk import Context, folds, subterms
-
-Binding = Mapping[Size | Var, Index]
 
 
 @dataclass
@@ -52,6 +51,10 @@ class Argument:
         if not self.holds(q):
             raise Rejected(f"missing: {q.kind}: {q.goal}")
 
+    def require(self, kind: str, context: Context, goal: t.Condition) -> None:
+        if goal != t.TRUE:
+            self.must(integers(kind, context, goal))
+
     def follows(self, context: Context, goal: t.Condition, kind: str) -> bool:
         if goal == t.TRUE or goal in context:
             return True
@@ -61,11 +64,8 @@ class Argument:
 
     def output(self, a: t.Comprehension, b: t.Comprehension) -> None:
         """Everything about one result."""
-        if len(a.shape) != len(b.shape):
-            raise Rejected("programs: results of different rank")
         for d, e in zip(a.shape, b.shape, strict=True):
-            if d != e:
-                self.must(integers("shape", (), t.equal(d, e)))
+            self.require("shape", (), t.equal(d, e))
         names = [Var(f"o{k}") for k in range(len(a.shape))]
         context = tuple(c for v, d in zip(names, a.shape, strict=True) for c in range_of(v, d))
         guards = Guards(lambda around, goal: self.follows(around, goal, "guard"))
@@ -79,22 +79,16 @@ class Argument:
         n = ProofNormalizer()
         x, y = n.term(forms[0]), n.term(forms[1])
         gap = n.add(x, n.scale(y, Fraction(-1)))
-        pairs = [(x, y), (gap, nf.ZERO)]
-        same = next((pair for pair in pairs if pair[0] == pair[1]), None)
-        if same is not None:
-            self.must(equality("normal form", *same))
-        elif not any(self.holds(equality("equality", *pair)) for pair in pairs):
-            if not any(self.holds(base) and self.holds(step) for base, step in _inductions(gap, n)):
-                raise Rejected("missing: what closes the gap between the two normal forms")
+        plain = ((equality(p, q),) for p, q in ((x, y), (gap, nf.ZERO)))
+        if not any(all(map(self.holds, way)) for way in chain(plain, _inductions(gap, n))):
+            raise Rejected("missing: what makes the two normal forms equal")
         known = conditions(bodies[0], context)
         for wanted in conditions(bodies[1], context):
             self.defined(wanted, known, n, pieces)
         for length, step in sorted(n.tiles, key=str):
             inner = [f for form in forms for _, f in folds(form, ()) if f.var in length.symbols() | step.symbols()]
             around = (*context, *(c for f in inner for c in range_of(f.var, f.extent)))
-            goal = t.conj([t.at_most(const(0), length), t.at_most(const(1), step)])
-            if goal != t.TRUE:
-                self.must(integers("tile", around, goal))
+            self.require("tile", around, t.conj([t.at_most(const(0), length), t.at_most(const(1), step)]))
         self.lemmas |= n.lemmas | pieces.lemmas
         self.tiles |= n.tiles
 
@@ -103,9 +97,7 @@ class Argument:
         if any(isinstance(y, t.Read) and unfinished(y) for y in subterms(x)):
             raise Rejected("unwritten: an element may be read before it is written")
         for around, f in folds(x, context):
-            goal = t.at_most(const(1 if f.monoid in ("max", "min") else 0), f.extent)
-            if goal != t.TRUE:
-                self.must(integers("extent", around, goal))
+            self.require("extent", around, t.at_most(const(1 if f.monoid in ("max", "min") else 0), f.extent))
         if infinities(x):
             raise Rejected("infinity: it takes part in arithmetic")
 
@@ -117,12 +109,8 @@ class Argument:
         if sign(wanted.argument, n) in ("positive", wanted.kind):
             self.lemmas.add("nonnegative")
             return
-
-        def here(x: t.Term) -> t.Term:
-            return pieces.term(x, wanted.context)
-
         texts = {nf.condition_text(c, n) for c in wanted.context}
-        want = n.term(here(wanted.argument))
+        want = n.term(pieces.term(wanted.argument, wanted.context))
         instances: list[tuple[str, t.Term]] = []
         for k in known:
             ranges = {c for v, e in k.binders for c in range_of(v, e)}
@@ -134,13 +122,13 @@ class Argument:
                     instances.append((k.kind, t.substitute(k.argument, choice)))
         for kind, at in instances:
             if kind in ("positive", wanted.kind):
-                have = n.term(here(at))
+                have = n.term(pieces.term(at, wanted.context))
                 ratio = want.terms[0][1] / have.terms[0][1] if want.terms and have.terms else Fraction(1)
                 if (ratio > 0 or wanted.kind == "nonzero") and n.scale(have, ratio) == want:
                     return
         w = Reals()
         goal, says = w.claim(wanted.kind, want)
-        parts = [here(wanted.argument), *(here(at) for _, at in instances)]
+        parts = [pieces.term(x, wanted.context) for x in (wanted.argument, *(at for _, at in instances))]
         signs = [(sign(y, n), y) for x in parts for y in subterms(x) if isinstance(y, t.Fold)]
         signs += [(kind, x) for (kind, _), x in zip(instances, parts[1:], strict=True)]
         facts: dict[str, str] = {}
@@ -148,13 +136,12 @@ class Argument:
             if kind is not None:
                 facts.setdefault(*w.claim(kind, n.term(y)))
         for c in wanted.context:
-            fact = w.condition(c, n)
-            if fact is not None:
+            if (fact := w.condition(c, n)) is not None:
                 facts.setdefault(fact, nf.condition_text(c, n))
         self.must(w.question(f"{wanted.function} is defined", facts, goal, says))
 
 
-def _choices(known: Condition, wanted: t.Term) -> list[Binding]:
+def _choices(known: Condition, wanted: t.Term) -> list[t.Binding]:
     """Values of the fold variables of a known condition, read off the elements that the wanted one reads."""
     mine, theirs = ([r for r in subterms(x) if isinstance(r, t.Read)] for x in (known.argument, wanted))
     columns: list[list[Index]] = []
@@ -176,23 +163,23 @@ def _one(a: nf.Atom) -> nf.Poly:
 
 def _inductions(gap: nf.Poly, n: nf.Normalizer) -> Iterator[tuple[Question, Question]]:
     """Base and step of `gap = 0` by induction over a size: every fold over it becomes a prefix function."""
-    parts: dict[nf.Atom, tuple[Index, Var, nf.Poly, str]] = {}
+    parts: dict[nf.Atom, nf.OtherFold] = {}
     for a in (a for m, _ in gap.terms for a, _ in m):
         if isinstance(a, nf.OtherFold):
-            parts[a] = (a.extent, a.var, a.body, a.monoid)
+            parts[a] = a
         elif isinstance(a, nf.Sum) and len(a.binders) == 1:
-            parts[a] = (a.binders[0][1], a.binders[0][0], nf.make_poly({a.mono: Fraction(1)}), "sum")
-    for extent in dict.fromkeys(e for e, *_ in parts.values()):
-        size, chosen = extent.atom, {a: p for a, p in parts.items() if p[0] == extent}
+            parts[a] = nf.OtherFold("sum", *a.binders[0], nf.make_poly({a.mono: Fraction(1)}))
+    for extent in dict.fromkeys(f.extent for f in parts.values()):
+        size, chosen = extent.atom, {a: f for a, f in parts.items() if f.extent == extent}
         # The size is generalised: the other folds and the summands must not depend on it.
-        fixed = [_one(a) for a in parts if a not in chosen] + [p[2] for p in chosen.values()]
+        fixed = [_one(a) for a in parts if a not in chosen] + [f.body for f in chosen.values()]
         free = not any(size in nf.poly_symbols(p) for p in fixed)
-        if isinstance(size, Size) and free and all(p[3] != "prod" for p in chosen.values()):
+        if isinstance(size, Size) and free and all(f.monoid != "prod" for f in chosen.values()):
             yield _base_and_step(gap, chosen, size, n)
 
 
 def _base_and_step(
-    gap: nf.Poly, chosen: Mapping[nf.Atom, tuple[Index, Var, nf.Poly, str]], size: Size, n: nf.Normalizer
+    gap: nf.Poly, chosen: Mapping[nf.Atom, nf.OtherFold], size: Size, n: nf.Normalizer
 ) -> tuple[Question, Question]:
     here = of_var(Var("count"))
 
@@ -207,11 +194,9 @@ def _base_and_step(
 
     held = {a: _one(nf.Element(f"prefix!{k}", ())) for k, a in enumerate(chosen)}
     # Sizes are at least one: the first prefix is the first summand.
-    start = {a: n.substitute(body, {v: const(0)}) for a, (_, v, body, _) in chosen.items()}
-    stepped: dict[nf.Atom, nf.Poly] = {}
-    for a, (_, v, body, monoid) in chosen.items():
-        pair = [held[a], n.substitute(body, {v: here})]
-        stepped[a] = n.add(*pair) if monoid == "sum" else n.extreme(monoid, pair)
+    start = {a: n.substitute(f.body, {f.var: const(0)}) for a, f in chosen.items()}
+    pairs = {a: [held[a], n.substitute(f.body, {f.var: here})] for a, f in chosen.items()}
+    stepped = {a: n.apply(MONOIDS[f.monoid].function, pairs[a]) for a, f in chosen.items()}
     w = Reals()
     base = w.question("induction base", {}, state(w, start, const(1)), f"{size} = 1")
     w = Reals()
@@ -223,9 +208,9 @@ def _base_and_step(
 # -- two programs -----------------------------------------------------------------------------------------------------
 
 
-def _side(d: Denotation, sizes: Mapping[str, str], constants: Mapping[str, str]) -> tuple[Binding, Denotation]:
+def _side(d: Denotation, sizes: Mapping[str, str], constants: Mapping[str, str]) -> tuple[t.Binding, Denotation]:
     """What a certificate takes sizes for, and the program with these sizes and with the constants that are meant."""
-    binding: Binding = {Size(k): parse(v) for k, v in sizes.items()}
+    binding: t.Binding = {Size(k): parse(v) for k, v in sizes.items()}
     exact = {Fraction(c): Exact.parse(e) for c, e in constants.items()}
     if not all(e.near(c) for c, e in exact.items()):
         raise Rejected("constants: a constant is taken for a number too far away")
@@ -249,8 +234,8 @@ def state(before: FuncOp, after: FuncOp, manifest: Mapping[str, Any], stored: fr
     if len(left.inputs) != len(right.inputs) or len(left.outputs) != len(right.outputs):
         raise Rejected("programs: different numbers of arguments or results")
     for a, b in zip((*left.inputs, *left.outputs), (*right.inputs, *right.outputs), strict=True):
-        if a.dtype != b.dtype and a.dtype is not None and b.dtype is not None:
-            raise Rejected("programs: different element types")
+        if (a.dtype != b.dtype and a.dtype is not None and b.dtype is not None) or len(a.shape) != len(b.shape):
+            raise Rejected("programs: different element types or ranks")
     if [c.shape for c in left.inputs] != [c.shape for c in right.inputs]:
         raise Rejected("sizes: they do not make the arguments' shapes equal")
     arguments, own = ({s for c in d.inputs for i in c.shape for s in i.symbols()} for d in (left, original))

@@ -69,5 +69,5 @@ def questions(name: str) -> tuple[Question, ...]:
         for title, declared, hypotheses, goal in _induction(fields, op) if line.startswith("fold ") else [fields]:
             symbols = re.sub(r"(\S+):(?:(\S+)->)?(\w+) ?", r"(declare-fun \1 (\2) \3)\n", declared).splitlines()
             held = hypotheses.split("; ")
-            out.append(question(f"lemma {name}: {title}", held, symbols, held, goal, says=goal))
+            out.append(question(f"lemma {name}: {title}", held, symbols, held, goal, goal))
     return tuple(out)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -49,22 +49,31 @@ class Recheck:
 def recheck(folder: Path, load: Load, *, solver: Solver = "z3", seconds: float = 20.0) -> Recheck:
     """Check a certificate."""
     files, manifest = _read(folder)
-    failed: list[str] = []
-    open_premises, narrowed = 0, ()
+    listed = len(manifest["obligations"])
     try:
-        wanted, expected = _expected(files, manifest, load)
-        narrowed = tuple(expected["narrowed"])
-        failed += _differences(files, manifest, wanted, expected)
-        for name, question in wanted.items():
-            if _answer(question.text, solver, seconds) != "unsat":
-                failed.append(f"unproved: {name}: not by {solver}")
-            premises = _answer(question.premises, solver, PREMISES_SECONDS)
-            open_premises += premises not in ("sat", "unsat")
-            if premises == "unsat":
-                failed.append(f"contradiction: {name}: its hypotheses exclude each other")
+        wanted, expected = _wanted(files, manifest, load)
     except Rejected as error:
-        failed.append(str(error))
-    return Recheck(not failed, len(manifest["obligations"]), tuple(failed), narrowed, open_premises)
+        return Recheck(False, listed, (str(error),))
+    failed: list[str] = []
+    for name in sorted({*files, *wanted} - {MANIFEST, BEFORE, AFTER}):
+        if name not in files:
+            failed.append(f"missing: {name}: {wanted[name].kind}: {wanted[name].goal}")
+        elif name not in wanted:
+            failed.append(f"foreign: {name}: no obligation of these programs, or edited")
+        elif files[name] != _file(wanted[name]):
+            failed.append(f"edited: {name}: does not say what its name stands for")
+    for key in sorted({*manifest, *expected}):
+        if manifest.get(key) != expected.get(key) or (key in manifest) != (key in expected):
+            failed.append(f"{key}: the manifest does not say what follows from the programs")
+    open_premises = 0
+    for name, question in wanted.items():
+        if _answer(question.text, solver, seconds) != "unsat":
+            failed.append(f"unproved: {name}: not by {solver}")
+        premises = _answer(question.premises, solver, PREMISES_SECONDS)
+        open_premises += premises not in ("sat", "unsat")
+        if premises == "unsat":
+            failed.append(f"contradiction: {name}: its hypotheses exclude each other")
+    return Recheck(not failed, listed, tuple(failed), tuple(expected["narrowed"]), open_premises)
 
 
 def _read(folder: Path) -> tuple[dict[str, str], dict[str, Any]]:
@@ -72,16 +81,13 @@ def _read(folder: Path) -> tuple[dict[str, str], dict[str, Any]]:
     where = str(folder / MANIFEST)
     try:
         files = {p.name: p.read_text(encoding="utf-8") for p in sorted(folder.iterdir())}
-    except (OSError, UnicodeDecodeError) as error:
-        raise AxonError(f"cannot read: {error}", where=str(folder), accepted="the folder of a certificate") from error
-    try:
         manifest: Any = json.loads(files[MANIFEST])
         version, sound = manifest["format"], isinstance(manifest["obligations"], list) and {BEFORE, AFTER} <= set(files)
         maps = [manifest[key][side].values() for key in ("sizes", "constants") for side in ("before", "after")]
         if not sound or not all(isinstance(x, str) for values in maps for x in values):
-            raise TypeError
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise AxonError("not the manifest of a certificate", where=where) from error
+            raise TypeError("a field of another kind, or no programs")
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise AxonError(f"not the manifest of a certificate, or cannot be read: {error!r}", where=where) from error
     if version != FORMAT:
         raise AxonError(f"a certificate of format {version}", where=where, accepted=f"format {FORMAT}")
     return files, manifest
@@ -101,18 +107,14 @@ def _name(q: Question) -> str:
     return f"{slug}.{_digest(_file(q))[:16]}.smt2"
 
 
-def _expected(
-    files: Mapping[str, str], manifest: Mapping[str, Any], load: Load
-) -> tuple[dict[str, Question], dict[str, Any]]:
+def _wanted(files: dict[str, str], manifest: dict[str, Any], load: Load) -> tuple[dict[str, Question], dict[str, Any]]:
     """What the certificate of the two programs holds: the questions by file, and the manifest."""
     scripts = [[line for line in text.split("\n") if not line.startswith(";")] for text in files.values()]
     try:
         before, after = (load(files[p], p) for p in (BEFORE, AFTER))
         argument = state(before, after, manifest, frozenset(map("\n".join, scripts)))
-    except AxonError as error:
-        raise Rejected(f"programs: {error.message}") from error
-    except (ValueError, ArithmeticError) as error:
-        raise Rejected(f"sizes: {error}") from error
+    except (AxonError, ValueError, ArithmeticError) as error:
+        raise Rejected(f"programs: they, their sizes or their constants mean nothing: {error}") from error
     resting = (("disjoint", "cover"), ("is defined", "nonnegative"))
     by_kind = {lemma for kind, lemma in resting for q in argument.questions if kind in q.kind}
     lemmas = sorted({*argument.lemmas, *by_kind, "congruence"})
@@ -152,21 +154,6 @@ def _ledgers(before: FuncOp, after: FuncOp, claimed: bool) -> dict[str, Any] | N
         return {"roundings": dict(e.roundings), "accumulator_bits": bits}
 
     return {side: list(map(told, found)) for side, found in entries.items()}
-
-
-def _differences(
-    files: Mapping[str, str], manifest: Mapping[str, Any], wanted: Mapping[str, Question], expected: Mapping[str, Any]
-) -> Iterator[str]:
-    for name in sorted({*files, *wanted} - {MANIFEST, BEFORE, AFTER}):
-        if name not in files:
-            yield f"missing: {name}: {wanted[name].kind}: {wanted[name].goal}"
-        elif name not in wanted:
-            yield f"foreign: {name}: no obligation of these programs, or edited"
-        elif files[name] != _file(wanted[name]):
-            yield f"edited: {name}: does not say what its name stands for"
-    for key in sorted({*manifest, *expected}):
-        if manifest.get(key) != expected.get(key) or (key in manifest) != (key in expected):
-            yield f"{key}: the manifest does not say what follows from the programs"
 
 
 # -- solvers ----------------------------------------------------------------------------------------------------------

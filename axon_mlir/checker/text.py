@@ -37,7 +37,6 @@ def question(
     declared: Sequence[str],
     facts: Iterable[str],
     goal: str,
-    *,
     says: str,
     products: Sequence[str] = (),
 ) -> Question:
@@ -68,10 +67,6 @@ def _sum(terms: Sequence[tuple[Sequence[str], int | Fraction]], point: str) -> s
         number = size if c >= 0 else f"(- {size})"
         out.append(_apply("*", factors if c == 1 and factors else [number, *factors]))
     return _apply("+", out or [f"0{point}"])
-
-
-def _compare(relation: str, a: str, b: str) -> str:
-    return f"({'=' if relation == '==' else relation} {a} {b})"
 
 
 # -- integers ---------------------------------------------------------------------------------------------------------
@@ -128,16 +123,13 @@ class _Integers:
         return _sum([(self.factors(m), c) for m, c in i.terms], "")
 
     def condition(self, c: t.Condition) -> str:
-        match c:
-            case t.IndexCompare(r, a, b):
-                return _compare(r, self.index(a), self.index(b))
-            case t.Not(p):
-                return f"(not {self.condition(p)})"
-            case t.And(parts) | t.Or(parts):
-                word, empty = ("and", "true") if isinstance(c, t.And) else ("or", "false")
-                return f"({word} {' '.join(map(self.condition, parts))})" if parts else empty
-            case t.RealCompare():
-                raise ValueError("reals among integers")
+        if isinstance(c, t.Not):
+            return f"(not {self.condition(c.part)})"
+        if isinstance(c, t.And | t.Or):
+            word, empty = ("and", "true") if isinstance(c, t.And) else ("or", "false")
+            return f"({word} {' '.join(map(self.condition, c.parts))})" if c.parts else empty
+        assert isinstance(c, t.IndexCompare)
+        return f"({'=' if c.relation == '==' else c.relation} {self.index(c.left)} {self.index(c.right)})"
 
     def products(self) -> list[tuple[Any, ...]]:
         return [m for m in self.names if isinstance(m, tuple)]
@@ -184,7 +176,7 @@ def integers(kind: str, hypotheses: Sequence[t.Condition], goal: t.Condition) ->
     premises += [f"(=> (>= {w.index(e)} 0) (>= {w.index(p)} 0))" for p, e in guarded.items()]
     products = [f"(= {w.names[m]} (* {' '.join(map(w.atom, m))}))" for m in w.products()]
     facts = [*w.facts, *premises]
-    return question(kind, map(t.text, assumed), w.declared, facts, conclusion, says=t.text(wanted), products=products)
+    return question(kind, map(t.text, assumed), w.declared, facts, conclusion, t.text(wanted), products)
 
 
 # -- reals ------------------------------------------------------------------------------------------------------------
@@ -277,7 +269,7 @@ class Reals:
         """What a condition says of reals."""
         match c:
             case t.RealCompare(r, a, b):
-                return _compare(r, self.poly(n.term(a)), self.poly(n.term(b)))
+                return f"({'=' if r == '==' else r} {self.poly(n.term(a))} {self.poly(n.term(b))})"
             case t.And(parts):
                 inner = [x for x in (self.condition(p, n) for p in parts) if x is not None]
                 return f"(and {' '.join(inner)})" if inner else None
@@ -294,12 +286,11 @@ class Reals:
 
     def question(self, kind: str, assumed: Mapping[str, str], goal: str, says: str) -> Question:
         """Whether a goal follows; `assumed`: hypothesis -> how it reads."""
-        return question(kind, assumed.values(), self.declared, (*self.facts, *assumed), goal, says=says)
+        return question(kind, assumed.values(), self.declared, (*self.facts, *assumed), goal, says)
 
 
-def equality(kind: str, x: nf.Poly, y: nf.Poly) -> Question:
+def equality(x: nf.Poly, y: nf.Poly) -> Question:
     """The question whether two normal forms are equal; facts about atoms are needed only where they differ."""
     w = Reals()
-    goal = f"(= {w.poly(x)} {w.poly(y)})"
-    w.facts = [] if x == y else w.facts
-    return w.question(kind, {}, goal, f"{nf.poly_text(x)} = {nf.poly_text(y)}")
+    kind, goal = ("normal form" if x == y else "equality"), f"(= {w.poly(x)} {w.poly(y)})"
+    return question(kind, (), w.declared, w.facts if x != y else (), goal, f"{nf.poly_text(x)} = {nf.poly_text(y)}")

@@ -342,11 +342,10 @@ class _Builder:
         """Partition and free dimension of an elementwise result: as its operands lie, else the last two dimensions."""
         for r in reads_of(c.body):
             layout = self.layout.get(r.tensor)
-            if (
-                layout is not None
-                and layout[0] in kept
-                and (layout[1] in kept or (len(kept) == 1 and layout[1] is None))
-            ):
+            if layout is None or not set(layout) <= {*kept, None}:
+                continue
+            # A column or row is followed by what has no other dimension to run along it.
+            if None not in layout or set(kept) <= set(_dims_in(c, r)):
                 return layout
         if len(kept) >= 2:
             return kept[-2], kept[-1]
