@@ -34,11 +34,11 @@ class Question:
 def question(
     kind: str,
     hypotheses: Iterable[str],
-    declared: Sequence[str],
+    declared: list[str],
     facts: Iterable[str],
     goal: str,
     says: str,
-    products: Sequence[str] = (),
+    *products: str,
 ) -> Question:
     """The question whether a goal follows from facts; `hypotheses` and `says` are how it reads."""
     weak = [*declared, *(f"(assert {f})" for f in facts)]
@@ -176,7 +176,7 @@ def integers(kind: str, hypotheses: Sequence[t.Condition], goal: t.Condition) ->
     premises += [f"(=> (>= {w.index(e)} 0) (>= {w.index(p)} 0))" for p, e in guarded.items()]
     products = [f"(= {w.names[m]} (* {' '.join(map(w.atom, m))}))" for m in w.products()]
     facts = [*w.facts, *premises]
-    return question(kind, map(t.text, assumed), w.declared, facts, conclusion, t.text(wanted), products)
+    return question(kind, map(t.text, assumed), w.declared, facts, conclusion, t.text(wanted), *products)
 
 
 # -- reals ------------------------------------------------------------------------------------------------------------

@@ -363,6 +363,8 @@ def _prove_output(n: int, a: t.Comprehension, b: t.Comprehension, proof: Proof) 
         if query is None or not proof.ask(query, where):
             text = query.goal if query is not None else t.text(wanted.argument)
             raise NotProved("definedness", f"{where}: {wanted.function} needs {text}")
+        if solve(query.premises) == "unsat":
+            raise NotProved("contradiction", f"{where}: the first program is defined nowhere")
     _prove_tiles(normal, (left_form, right_form), context, where, proof)
     proof.lemmas |= normal.lemmas | pieces.lemmas | known.lemmas
     proof.tiles |= normal.tiles

@@ -222,3 +222,12 @@ def test_different_programs(name: str) -> None:
     first, second = _pair(DIFFERENT[name])
     assert prove_functions(first, second).verdict == "refuted"
     assert prove_functions(first, second, use_filter=False).verdict != "proved"
+
+
+def test_a_program_that_is_defined_nowhere_proves_nothing() -> None:
+    def nowhere(x: Any) -> Any:
+        return np.log(-1 - x * x) * x
+
+    first, second = _pair(("MN", nowhere, lambda x: nowhere(x) * (x / x)))
+    verdict = prove_functions(first, second)
+    assert (verdict.verdict, verdict.reason) == ("unknown", "contradiction")
