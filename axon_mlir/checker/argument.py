@@ -56,9 +56,7 @@ class Argument:
             self.must(integers(kind, context, goal))
 
     def follows(self, context: Context, goal: t.Condition, kind: str) -> bool:
-        if goal == t.TRUE or goal in context:
-            return True
-        return t.is_integer(goal) and self.holds(integers(kind, context, goal))
+        return goal == t.TRUE or goal in context or (t.is_integer(goal) and self.holds(integers(kind, context, goal)))
 
     # -- one result ---------------------------------------------------------------------------------------------------
 
@@ -66,20 +64,14 @@ class Argument:
         """Everything about one result."""
         for d, e in zip(a.shape, b.shape, strict=True):
             self.require("shape", (), t.equal(d, e))
-        names = [Var(f"o{k}") for k in range(len(a.shape))]
-        context = tuple(c for v, d in zip(names, a.shape, strict=True) for c in range_of(v, d))
-        guards = Guards(lambda around, goal: self.follows(around, goal, "guard"))
-        bodies: list[t.Term] = []
-        for value in (a, b):
-            at = [const(0) if d == 1 else of_var(v) for v, d in zip(names, value.shape, strict=True)]
-            bodies.append(guards.term(value.at(at), context))
-            self.body(bodies[-1], context)
+        context = tuple(c for k, d in enumerate(a.shape) for c in range_of(Var(f"o{k}"), d))
+        bodies = [self.body(value, context) for value in (a, b)]
         pieces = Pieces(lambda around, goal: self.follows(around, goal, "instance"))
         forms = [pieces.whole(body, context) for body in bodies]
         n = ProofNormalizer()
         x, y = n.term(forms[0]), n.term(forms[1])
         gap = n.add(x, n.scale(y, Fraction(-1)))
-        plain = ((equality(p, q),) for p, q in ((x, y), (gap, nf.ZERO)))
+        plain = ([equality(p, q)] for p, q in ((x, y), (gap, nf.ZERO)))
         if not any(all(map(self.holds, way)) for way in chain(plain, _inductions(gap, n))):
             raise Rejected("missing: what makes the two normal forms equal")
         known = conditions(bodies[0], context)
@@ -92,14 +84,17 @@ class Argument:
         self.lemmas |= n.lemmas | pieces.lemmas
         self.tiles |= n.tiles
 
-    def body(self, x: t.Term, context: Context) -> None:
-        """What must hold of a body by itself."""
+    def body(self, value: t.Comprehension, context: Context) -> t.Term:
+        """A result at `o0`, `o1`, ... without the guards that are decided, and what must hold of it by itself."""
+        at = [const(0) if d == 1 else of_var(Var(f"o{k}")) for k, d in enumerate(value.shape)]
+        x = Guards(lambda around, goal: self.follows(around, goal, "guard")).term(value.at(at), context)
         if any(isinstance(y, t.Read) and unfinished(y) for y in subterms(x)):
             raise Rejected("unwritten: an element may be read before it is written")
         for around, f in folds(x, context):
             self.require("extent", around, t.at_most(const(1 if f.monoid in ("max", "min") else 0), f.extent))
         if infinities(x):
             raise Rejected("infinity: it takes part in arithmetic")
+        return x
 
     # -- definedness --------------------------------------------------------------------------------------------------
 
@@ -161,7 +156,7 @@ def _one(a: nf.Atom) -> nf.Poly:
     return nf.make_poly({((a, Fraction(1)),): Fraction(1)})
 
 
-def _inductions(gap: nf.Poly, n: nf.Normalizer) -> Iterator[tuple[Question, Question]]:
+def _inductions(gap: nf.Poly, n: nf.Normalizer) -> Iterator[list[Question]]:
     """Base and step of `gap = 0` by induction over a size: every fold over it becomes a prefix function."""
     parts: dict[nf.Atom, nf.OtherFold] = {}
     for a in (a for m, _ in gap.terms for a, _ in m):
@@ -178,9 +173,7 @@ def _inductions(gap: nf.Poly, n: nf.Normalizer) -> Iterator[tuple[Question, Ques
             yield _base_and_step(gap, chosen, size, n)
 
 
-def _base_and_step(
-    gap: nf.Poly, chosen: Mapping[nf.Atom, nf.OtherFold], size: Size, n: nf.Normalizer
-) -> tuple[Question, Question]:
+def _base_and_step(gap: nf.Poly, chosen: dict[nf.Atom, nf.OtherFold], size: Size, n: nf.Normalizer) -> list[Question]:
     here = of_var(Var("count"))
 
     def state(w: Reals, values: Mapping[nf.Atom, nf.Poly], count: Index) -> str:
@@ -197,21 +190,20 @@ def _base_and_step(
     start = {a: n.substitute(f.body, {f.var: const(0)}) for a, f in chosen.items()}
     pairs = {a: [held[a], n.substitute(f.body, {f.var: here})] for a, f in chosen.items()}
     stepped = {a: n.apply(MONOIDS[f.monoid].function, pairs[a]) for a, f in chosen.items()}
-    w = Reals()
-    base = w.question("induction base", {}, state(w, start, const(1)), f"{size} = 1")
-    w = Reals()
-    before = state(w, held, here)
-    assumed = {f"(>= {w.poly(n.index(here))} 1.0)": "count >= 1", before: "at count"}
-    return base, w.question("induction step", assumed, state(w, stepped, here + 1), "at count + 1")
+    first, then = Reals(), Reals()
+    base = first.question("induction base", {}, state(first, start, const(1)), f"{size} = 1")
+    before = state(then, held, here)
+    assumed = {f"(>= {then.poly(n.index(here))} 1.0)": "count >= 1", before: "at count"}
+    return [base, then.question("induction step", assumed, state(then, stepped, here + 1), "at count + 1")]
 
 
 # -- two programs -----------------------------------------------------------------------------------------------------
 
 
-def _side(d: Denotation, sizes: Mapping[str, str], constants: Mapping[str, str]) -> tuple[t.Binding, Denotation]:
+def _side(d: Denotation, manifest: Mapping[str, Any], side: str) -> tuple[t.Binding, Denotation]:
     """What a certificate takes sizes for, and the program with these sizes and with the constants that are meant."""
-    binding: t.Binding = {Size(k): parse(v) for k, v in sizes.items()}
-    exact = {Fraction(c): Exact.parse(e) for c, e in constants.items()}
+    binding: t.Binding = {Size(k): parse(v) for k, v in manifest["sizes"][side].items()}
+    exact = {Fraction(c): Exact.parse(e) for c, e in manifest["constants"][side].items()}
     if not all(e.near(c) for c, e in exact.items()):
         raise Rejected("constants: a constant is taken for a number too far away")
     if not all(nonnegative(i - 1) for i in binding.values()):
@@ -228,9 +220,8 @@ def state(before: FuncOp, after: FuncOp, manifest: Mapping[str, Any], stored: fr
     """Everything that has to hold of the two programs, sizes matched and constants meant as the certificate says."""
     lowering = is_lowered(before) or is_lowered(after)
     original = denote(after, lowering=lowering)
-    sizes, constants = manifest["sizes"], manifest["constants"]
-    mine, left = _side(denote(before, lowering=lowering), sizes["before"], constants["before"])
-    theirs, right = _side(original, sizes["after"], constants["after"])
+    mine, left = _side(denote(before, lowering=lowering), manifest, "before")
+    theirs, right = _side(original, manifest, "after")
     if len(left.inputs) != len(right.inputs) or len(left.outputs) != len(right.outputs):
         raise Rejected("programs: different numbers of arguments or results")
     for a, b in zip((*left.inputs, *left.outputs), (*right.inputs, *right.outputs), strict=True):

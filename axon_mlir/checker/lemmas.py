@@ -47,10 +47,9 @@ def _induction(fields: list[str], op: str) -> Iterator[list[str]]:
     values = [fold.split(": ", 1) for fold in folds.split("; ")]
     began = [f"(= ({s} {start}) {v.replace('@', '0') if start else _NEUTRAL[op]})" for s, v in values]
     stepped = [_step(op, s, n, v.replace("@", n)) for s, v in values]
-    about, late = options.get("summand", ""), options.get("late", "")
+    always, about, late = (options.get(key, "") for key in ("always", "summand", "late"))
     base = [about.replace("@", "0") if start else "", *began]
-    lower = [options.get("always", ""), f"(>= {n} {start})", about.replace("@", n)]
-    step = [*lower, *stepped, late, claim.replace("@", n)]
+    step = [always, f"(>= {n} {start})", about.replace("@", n), *stepped, late, claim.replace("@", n)]
     for word, held, at in (("base", base, str(start)), ("step", step, f"(+ {n} 1)")):
         yield [title.replace("{}", word), declared, "; ".join(h for h in held if h), claim.replace("@", at)]
 
@@ -58,8 +57,7 @@ def _induction(fields: list[str], op: str) -> Iterator[list[str]]:
 @cache
 def questions(name: str) -> tuple[Question, ...]:
     """What proves a lemma."""
-    found = re.search(rf"^{re.escape(name)}\n((?: .*\n)+)", LEMMAS, re.M)
-    if found is None:
+    if (found := re.search(rf"^{re.escape(name)}\n((?: .*\n)+)", LEMMAS, re.M)) is None:
         raise Rejected(f"lemmas: the checker does not know {name}")
     groups = ["+", *re.split(r"^ for (.*)\n", found[1], flags=re.M)]
     pairs = zip(groups[::2], groups[1::2], strict=True)

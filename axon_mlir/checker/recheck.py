@@ -49,11 +49,10 @@ class Recheck:
 def recheck(folder: Path, load: Load, *, solver: Solver = "z3", seconds: float = 20.0) -> Recheck:
     """Check a certificate."""
     files, manifest = _read(folder)
-    listed = len(manifest["obligations"])
     try:
         wanted, expected = _wanted(files, manifest, load)
     except Rejected as error:
-        return Recheck(False, listed, (str(error),))
+        return Recheck(False, len(manifest["obligations"]), (str(error),))
     failed: list[str] = []
     for name in sorted({*files, *wanted} - {MANIFEST, BEFORE, AFTER}):
         if name not in files:
@@ -73,7 +72,7 @@ def recheck(folder: Path, load: Load, *, solver: Solver = "z3", seconds: float =
         open_premises += premises not in ("sat", "unsat")
         if premises == "unsat":
             failed.append(f"contradiction: {name}: its hypotheses exclude each other")
-    return Recheck(not failed, listed, tuple(failed), tuple(expected["narrowed"]), open_premises)
+    return Recheck(not failed, len(manifest["obligations"]), tuple(failed), tuple(expected["narrowed"]), open_premises)
 
 
 def _read(folder: Path) -> tuple[dict[str, str], dict[str, Any]]:
@@ -114,7 +113,7 @@ def _wanted(files: dict[str, str], manifest: dict[str, Any], load: Load) -> tupl
         before, after = (load(files[p], p) for p in (BEFORE, AFTER))
         argument = state(before, after, manifest, frozenset(map("\n".join, scripts)))
     except (AxonError, ValueError, ArithmeticError) as error:
-        raise Rejected(f"programs: they, their sizes or their constants mean nothing: {error}") from error
+        raise Rejected(f"programs: no meaning with these sizes and constants: {error}") from error
     resting = (("disjoint", "cover"), ("is defined", "nonnegative"))
     by_kind = {lemma for kind, lemma in resting for q in argument.questions if kind in q.kind}
     lemmas = sorted({*argument.lemmas, *by_kind, "congruence"})

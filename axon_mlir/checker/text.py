@@ -7,11 +7,10 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 from axon_mlir.semantics import normal as nf
 from axon_mlir.semantics import terms as t
-from axon_mlir.semantics.index import Div, Index, Min, Size, Var, nonnegative, of_var
+from axon_mlir.semantics.index import Atom, Div, Index, Min, Monomial, Size, Var, nonnegative, of_var
 from axon_mlir.semantics.partial import SYMBOL
 
 
@@ -32,20 +31,14 @@ class Question:
 
 
 def question(
-    kind: str,
-    hypotheses: Iterable[str],
-    declared: list[str],
-    facts: Iterable[str],
-    goal: str,
-    says: str,
-    *products: str,
+    kind: str, given: Iterable[str], declared: list[str], facts: Iterable[str], goal: str, says: str, *products: str
 ) -> Question:
-    """The question whether a goal follows from facts; `hypotheses` and `says` are how it reads."""
+    """The question whether a goal follows from facts; `given` and `says` are how it reads."""
     weak = [*declared, *(f"(assert {f})" for f in facts)]
     exact = [*weak, *(f"(assert {p})" for p in products)]
     refuted = f"(assert (not {goal}))"
     texts = ("\n".join([*lines, "(check-sat)", ""]) for lines in ([*weak, refuted], [*exact, refuted], exact))
-    return Question(kind, tuple(hypotheses), says, *texts)
+    return Question(kind, tuple(given), says, *texts)
 
 
 def _symbol(name: str) -> str:
@@ -79,9 +72,9 @@ class _Integers:
         self.declared: list[str] = []
         self.facts: list[str] = []
         self.known: list[Index] = []
-        self.names: dict[Any, str] = {}
+        self.names: dict[Atom | Monomial, str] = {}
 
-    def declare(self, key: Any, kind: str = "") -> str:
+    def declare(self, key: Atom | Monomial, kind: str = "") -> str:
         number = sum(isinstance(k, type(key)) for k in self.names)
         name = self.names[key] = f"{kind}!{number}" if kind else _symbol(str(key))
         self.declared.append(f"(declare-const {name} Int)")
@@ -93,7 +86,7 @@ class _Integers:
             self.known.append(e)
             self.facts.append(f"(>= {self.index(e)} 0)")
 
-    def atom(self, a: Any) -> str:
+    def atom(self, a: Atom) -> str:
         if a not in self.names:
             me = Index({(a,): 1})
             match a:
@@ -115,7 +108,7 @@ class _Integers:
                     self.state(*([me - 1] if isinstance(a, Size) else []))
         return self.names[a]
 
-    def factors(self, m: tuple[Any, ...]) -> list[str]:
+    def factors(self, m: Monomial) -> list[str]:
         atoms = [self.atom(a) for a in m]
         return atoms if len(m) < 2 else [self.names.get(m) or self.declare(m, "product")]
 
@@ -131,12 +124,9 @@ class _Integers:
         assert isinstance(c, t.IndexCompare)
         return f"({'=' if c.relation == '==' else c.relation} {self.index(c.left)} {self.index(c.right)})"
 
-    def products(self) -> list[tuple[Any, ...]]:
-        return [m for m in self.names if isinstance(m, tuple)]
-
     def scaled(self, of: Iterable[Index]) -> dict[Index, Index]:
         """A term times a size -> the term, where the product needs no new name."""
-        sizes = sorted({a for m in self.products() for a in m if isinstance(a, Size)}, key=str)
+        sizes = sorted({a for m in self.names if isinstance(m, tuple) for a in m if isinstance(a, Size)}, key=str)
         out: dict[Index, Index] = {}
         for e, p in ((e, e * Index({(s,): 1})) for e in of for s in sizes):
             high = [m for m, _ in p.terms if len(m) > 1]
@@ -174,9 +164,8 @@ def integers(kind: str, hypotheses: Sequence[t.Condition], goal: t.Condition) ->
     guarded = w.scaled(e for p in (wanted.parts if isinstance(wanted, t.And) else (wanted,)) for e in _gaps(p, False))
     premises += [f"(>= {w.index(p)} 0)" for p in direct]
     premises += [f"(=> (>= {w.index(e)} 0) (>= {w.index(p)} 0))" for p, e in guarded.items()]
-    products = [f"(= {w.names[m]} (* {' '.join(map(w.atom, m))}))" for m in w.products()]
-    facts = [*w.facts, *premises]
-    return question(kind, map(t.text, assumed), w.declared, facts, conclusion, t.text(wanted), *products)
+    products = [f"(= {name} (* {' '.join(map(w.atom, m))}))" for m, name in w.names.items() if isinstance(m, tuple)]
+    return question(kind, map(t.text, assumed), w.declared, w.facts + premises, conclusion, t.text(wanted), *products)
 
 
 # -- reals ------------------------------------------------------------------------------------------------------------
@@ -250,8 +239,7 @@ class Reals:
             case nf.Guarded(c, x, y):
                 if c not in self.booleans:
                     self.booleans[c] = self.declare(c, "Bool")
-                    gap = nf.guard_gap(a)
-                    if gap is not None:
+                    if (gap := nf.guard_gap(a)) is not None:
                         holds = f"({'>' if gap[0] == '<' else '='} {self.poly(gap[1])} 0.0)"
                         self.facts.append(f"(= {self.booleans[c]} {holds})")
                 return f"(ite {self.booleans[c]} {self.poly(x)} {self.poly(y)})"
