@@ -198,24 +198,43 @@ def _output(
     value: t.Comprehension,
     materialise: object,
     op: Operation,
-    computations: Sequence[Computation],
+    computations: list[Computation],
     outputs: Sequence[str],
 ) -> str:
     """The tensor that is returned: a computation's own result, or a copy."""
     assert callable(materialise)
-    names = {c.result.name: c for c in computations}
     body = value.body
-    if isinstance(body, t.Read) and body.tensor in names and body.tensor not in outputs:
-        own = names[body.tensor].result
-        plain = [
-            i.atom == v or (n == 1 and i == 0)
-            for i, v, n in zip(body.indices, value.variables, value.shape, strict=False)
-        ]
-        if own.shape == value.shape and all(plain) and own.dtype == value.dtype:
-            return own.name
+    for n, c in enumerate(computations):
+        if isinstance(body, t.Read) and body.tensor == c.result.name and body.tensor not in outputs:
+            made = _in_shape(c, value, body)
+            shared = any(r.tensor == body.tensor for other in computations for r in reads_of(other.body))
+            if made is not None and (made == c or not shared):
+                computations[n] = made
+                return c.result.name
     copied = materialise(value, op)
     assert isinstance(copied, t.Comprehension) and isinstance(copied.body, t.Read)
     return copied.body.tensor
+
+
+def _in_shape(c: Computation, value: t.Comprehension, read: t.Read) -> Computation | None:
+    """The computation with its result in the shape of a value that reads it, where only axes of one element differ."""
+    if c.result.dtype != value.dtype:
+        return None
+    axes = [k for k, n in enumerate(value.shape) if n != 1]
+    own = [j for j, n in enumerate(c.result.shape) if n != 1]
+    if [read.indices[j].atom for j in own] != [value.variables[k] for k in axes]:
+        return None
+    if [c.result.shape[j] for j in own] != [value.shape[k] for k in axes]:
+        return None
+    if value.shape == c.result.shape:
+        return c
+    of = dict(zip(axes, own, strict=True))
+    return replace(
+        c,
+        result=replace(c.result, shape=value.shape),
+        variables=tuple(c.variables[of[k]] if k in of else v for k, v in enumerate(value.variables)),
+        dims=tuple(c.dims[of[k]] if k in of else None for k in range(len(value.shape))),
+    )
 
 
 def _used(computations: list[Computation], outputs: Sequence[str]) -> list[Computation]:
