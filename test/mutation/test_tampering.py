@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from random import Random
@@ -121,31 +121,6 @@ def _rejected(folder: Path, reasons: str) -> None:
     assert not result.ok
     named = {failure.split(":")[0] for failure in result.failed}
     assert named & set(allowed), result.failed
-
-
-def test_contradictory_hypotheses_are_no_proof(tmp_path: Path) -> None:
-    # A program that is defined nowhere is refined by every other: what follows from its conditions says nothing.
-    import numpy as np
-
-    from axon_mlir.frontend.numpy_trace import trace
-
-    def one(function: Callable[..., object]) -> FuncOp:
-        return next(op for op in trace(function, ["f32[4,5]"]).walk() if isinstance(op, FuncOp))
-
-    def before(x: object) -> object:
-        return np.sqrt(x) * np.sqrt(-x - 1)  # type: ignore[operator]
-
-    def after(x: object) -> object:
-        return np.sqrt(x) * np.sqrt(-x - 1) * ((x + 0.5) / (x + 0.5))  # type: ignore[operator]
-
-    first, second = one(before), one(after)
-    proof = Proof()
-    verdict = prove_functions(first, second, use_filter=False, proof=proof)
-    if verdict.verdict != "proved":
-        pytest.skip("the prover looks at hypotheses itself")
-    write_certificate(tmp_path / "c", first, second, verdict, proof)
-    result = recheck(tmp_path / "c", load)
-    assert not result.ok and result.failed[0].startswith("contradiction: ")
 
 
 def test_the_checker_imports_nothing_of_the_prover() -> None:
