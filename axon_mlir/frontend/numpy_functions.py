@@ -4,22 +4,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, cast
 
 import numpy as np
 
 from axon_mlir.errors import AxonError
 from axon_mlir.frontend import operations as ops
+from axon_mlir.frontend.numpy_indexing import getitem
 from axon_mlir.frontend.places import here
 from axon_mlir.frontend.recording import current
 from axon_mlir.frontend.traced import (
     FUNCTIONS,
     METHODS,
+    NAMED_UFUNCS,
     UFUNCS,
     Handler,
     Size,
     TracedTensor,
+    as_integer,
     as_items,
     as_size,
     size_term,
@@ -67,7 +70,7 @@ def _register_simple_ufuncs() -> None:
 
     for ufunc, function in ((np.add, "add"), (np.subtract, "sub"), (np.multiply, "mul")):
         UFUNCS[ufunc] = binary(function, False)
-    for ufunc, function in ((np.maximum, "max"), (np.minimum, "min")):
+    for ufunc, function in ((np.maximum, "max"), (np.minimum, "min"), (np.fmax, "max"), (np.fmin, "min")):
         UFUNCS[ufunc] = binary(function, False)
     UFUNCS[np.true_divide] = binary("div", True)
     for ufunc, function in (
@@ -88,6 +91,8 @@ def _register_simple_ufuncs() -> None:
         (np.reciprocal, "reciprocal"),
     ):
         UFUNCS[ufunc] = unary(function, True)
+    for name, function in (("erf", "erf"), ("expit", "sigmoid")):
+        NAMED_UFUNCS[name] = unary(function, True)
     for ufunc, predicate in (
         (np.less, "lt"),
         (np.less_equal, "le"),
@@ -111,7 +116,97 @@ _register_simple_ufuncs()
 
 @_ufunc(np.positive)
 def _positive(x: Any) -> Any:
-    return ops.as_tensor(x)
+    return copy(x)
+
+
+# -- rounding ------------------------------------------------------------------------------------------
+
+
+@_ufunc(np.ceil)
+def ceil(x: Any) -> Any:
+    """The least integer that is not below."""
+    return ops.elementwise("neg", ops.elementwise("floor", ops.elementwise("neg", x)))
+
+
+@_ufunc(np.trunc)
+def trunc(x: Any) -> Any:
+    """Towards zero."""
+    return ops.select(ops.compare("lt", x, 0), ceil(x), ops.elementwise("floor", x))
+
+
+@_ufunc(np.rint)
+def rint(x: Any) -> Any:
+    """The nearest integer, of two equally near ones the even one."""
+    below = ops.elementwise("floor", x)
+    rest = ops.elementwise("sub", x, below)
+    half = ops.elementwise("floor", ops.elementwise("mul", below, 0.5))
+    odd = ops.elementwise("sub", below, ops.elementwise("mul", half, 2))
+    up = ops.select(ops.compare("lt", 0.5, rest), 1.0, ops.select(ops.compare("eq", rest, 0.5), odd, 0.0))
+    return ops.elementwise("add", below, up)
+
+
+@_function(np.round, np.around, method="round")
+def round_(a: Any, decimals: Any = 0) -> Any:
+    """The nearest number with so many decimals."""
+    places = as_integer(decimals)
+    if places is None:
+        unsupported(f"np.round with decimals={decimals!r}", "an integer")
+    if places == 0:
+        return rint(a)
+    scaled = ops.elementwise("mul" if places > 0 else "div", a, float(10 ** abs(places)))
+    return ops.elementwise("div" if places > 0 else "mul", rint(scaled), float(10 ** abs(places)))
+
+
+@_ufunc(np.floor_divide)
+def floor_divide(x1: Any, x2: Any) -> Any:
+    """The floor of the quotient, of floats."""
+    _floats(x1, x2, "np.floor_divide")
+    return ops.elementwise("floor", ops.elementwise("div", x1, x2))
+
+
+@_ufunc(np.remainder, np.mod)
+def remainder(x1: Any, x2: Any) -> Any:
+    """What the floor of the quotient leaves, of floats."""
+    return ops.elementwise("sub", x1, ops.elementwise("mul", floor_divide(x1, x2), x2))
+
+
+def _floats(x1: Any, x2: Any, what: str) -> None:
+    dtype, _ = ops.result_type([ops.as_operand(x1), ops.as_operand(x2)])
+    if ops.kind(dtype) < 2:
+        unsupported(f"{what} of {dtype} arrays", "float arrays: x.astype(np.float32)")
+
+
+# -- compositions --------------------------------------------------------------------------------------
+
+
+@_ufunc(np.log1p)
+def log1p(x: Any) -> Any:
+    """The logarithm of one more."""
+    return ops.elementwise("log", ops.elementwise("add", x, 1.0), floats=True)
+
+
+@_ufunc(np.expm1)
+def expm1(x: Any) -> Any:
+    """One less than the exponential."""
+    return ops.elementwise("sub", ops.elementwise("exp", x, floats=True), 1.0)
+
+
+@_ufunc(np.log2)
+def log2(x: Any) -> Any:
+    """The logarithm to base 2."""
+    return ops.elementwise("div", ops.elementwise("log", x, floats=True), math.log(2))
+
+
+@_ufunc(np.log10)
+def log10(x: Any) -> Any:
+    """The logarithm to base 10."""
+    return ops.elementwise("div", ops.elementwise("log", x, floats=True), math.log(10))
+
+
+@_ufunc(np.exp2)
+def exp2(x: Any) -> Any:
+    """A power of two."""
+    return ops.elementwise("exp", ops.elementwise("mul", x, math.log(2)), floats=True)
 
 
 @_ufunc(np.power)
@@ -125,7 +220,7 @@ def power(x1: Any, x2: Any) -> Any:
         case 0:
             return ones_like(ops.as_tensor(x1))
         case 1:
-            return ops.as_tensor(x1)
+            return copy(x1)
         case 2:
             return ops.elementwise("square", x1, floats=floats)
         case 0.5:
@@ -146,6 +241,11 @@ def _and(x1: Any, x2: Any) -> Any:
 @_ufunc(np.bitwise_or, np.logical_or)
 def _or(x1: Any, x2: Any) -> Any:
     return ops.select(_truth(x1), True, _truth(x2))
+
+
+@_ufunc(np.bitwise_xor, np.logical_xor)
+def _xor(x1: Any, x2: Any) -> Any:
+    return ops.compare("ne", _truth(x1), _truth(x2))
 
 
 @_ufunc(np.invert, np.logical_not)
@@ -188,6 +288,34 @@ def dot(a: Any, b: Any) -> Any:
     if x.ndim == 0 or y.ndim == 0:
         return ops.elementwise("mul", x, y)
     return ops.contract(x, y, 0, [x.ndim - 1], [max(y.ndim - 2, 0)], "np.dot")
+
+
+@_function(np.tensordot)
+def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
+    """Products summed over pairs of axes."""
+    x, y = ops.as_tensor(a), ops.as_tensor(b)
+    count = as_integer(axes)
+    if count is not None:
+        left, right = tuple(range(x.ndim - count, x.ndim)), tuple(range(count))
+    else:
+        pair = as_items(axes)
+        if len(pair) != 2:
+            unsupported(f"np.tensordot with axes={axes!r}", "a number, or two lists of axes")
+        left, right = pair
+    lhs = ops.axis_numbers(left, x.ndim, "np.tensordot")
+    rhs = ops.axis_numbers(right, y.ndim, "np.tensordot")
+    if len(lhs) != len(rhs):
+        raise AxonError(f"np.tensordot: {len(lhs)} axes of a and {len(rhs)} of b", where=str(here()))
+    if not lhs:
+        return ops.elementwise("mul", ops.expand(x, range(x.ndim, x.ndim + y.ndim)), y)
+    return ops.contract(x, y, 0, lhs, rhs, "np.tensordot")
+
+
+@_function(np.vdot, np.inner)
+def inner(a: Any, b: Any) -> Any:
+    """Of two vectors, the sum of products; otherwise over both last axes."""
+    x, y = ops.as_tensor(a), ops.as_tensor(b)
+    return ops.contract(x, y, 0, [x.ndim - 1], [y.ndim - 1], "np.inner")
 
 
 @_function(np.outer)
@@ -267,6 +395,65 @@ _function(np.min, method="min")(_reduction("min", "np.min"))
 _function(np.amin)(_reduction("min", "np.amin"))
 
 
+def _quantifier(monoid: str, what: str) -> Handler:
+    def handler(a: Any, axis: Any = None, keepdims: Any = False) -> Any:
+        x = ops.as_tensor(a)
+        truth = x if x.node.dtype == "i1" else ops.compare("ne", x, 0)
+        found = ops.reduce(
+            monoid, ops.select(truth, 1, 0), ops.axis_numbers(axis, x.ndim, what), keepdims=bool(keepdims)
+        )
+        return ops.compare("ne", found, 0)
+
+    return handler
+
+
+_function(np.any, method="any")(_quantifier("max", "np.any"))
+_function(np.all, method="all")(_quantifier("min", "np.all"))
+
+
+def _first(monoid: str, what: str) -> Handler:
+    """The first position of the largest or smallest element."""
+
+    def handler(a: Any, axis: Any = None, keepdims: Any = False) -> Any:
+        x = ops.as_tensor(a)
+        at = 0 if axis is None else ops.axis_number(axis, x.ndim, what)
+        flat = ravel(x) if axis is None else x
+        best = ops.reduce(monoid, flat, [at], keepdims=True)
+        extent = flat.terms[at]
+        places = ops.select(ops.compare("eq", flat, best), ops.iota(flat.terms, at), as_size(extent))
+        found = ops.reduce("min", places, [at], keepdims=bool(keepdims) and axis is not None)
+        return ops.expand(found, range(x.ndim)) if keepdims and axis is None else found
+
+    return handler
+
+
+_function(np.argmax, method="argmax")(_first("max", "np.argmax"))
+_function(np.argmin, method="argmin")(_first("min", "np.argmin"))
+
+
+@_function(np.linalg.norm)
+def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: Any = False) -> Any:
+    """The root of the sum of squares; of vectors also ord=1 and ord=inf."""
+    a = ops.as_tensor(x)
+    axes = ops.axis_numbers(axis, a.ndim, "np.linalg.norm")
+    vector = len(axes) == 1
+    match ord:
+        case None:
+            pass
+        case 2 if vector:
+            pass
+        case "fro" if len(axes) == 2:
+            pass
+        case 1 if vector:
+            return ops.reduce("sum", ops.elementwise("abs", a), axes, keepdims=bool(keepdims))
+        case math.inf if vector:
+            return ops.reduce("max", ops.elementwise("abs", a), axes, keepdims=bool(keepdims))
+        case _:
+            unsupported(f"np.linalg.norm with ord={ord!r} over {len(axes)} axes", "ord=None, and 1, 2, inf of vectors")
+    total = ops.reduce("sum", ops.elementwise("square", a), axes, keepdims=bool(keepdims))
+    return ops.elementwise("sqrt", total, floats=True)
+
+
 def _count(x: TracedTensor, axes: Sequence[int]) -> Index:
     return math.prod((x.terms[a] for a in axes), start=ix.const(1))
 
@@ -329,7 +516,7 @@ def clip(a: Any, a_min: Any = None, a_max: Any = None) -> Any:
     x = ops.as_tensor(a)
     if a_min is not None:
         x = ops.elementwise("max", x, a_min)
-    return x if a_max is None else ops.elementwise("min", x, a_max)
+    return copy(x) if a_max is None else ops.elementwise("min", x, a_max)
 
 
 @_function(np.triu)
@@ -395,6 +582,9 @@ def matrix_transpose(x: Any) -> Any:
     return swapaxes(x, -1, -2)
 
 
+METHODS["mT"] = matrix_transpose
+
+
 @_function(np.moveaxis)
 def moveaxis(a: Any, source: Any, destination: Any) -> Any:
     """Move axes, the others keep their order."""
@@ -436,7 +626,11 @@ def ravel(a: Any) -> Any:
     return reshape(a, -1)
 
 
-METHODS["flatten"] = ravel
+def _flatten(a: Any) -> Any:
+    return copy(reshape(a, -1))
+
+
+METHODS["flatten"] = _flatten
 
 
 @_function(np.expand_dims)
@@ -461,35 +655,195 @@ def broadcast_to(array: Any, shape: Any) -> Any:
     return ops.broadcast_to(ops.as_tensor(array), ops.read_shape(shape, "np.broadcast_to"))
 
 
+@_function(np.array_split)
+def array_split(ary: Any, indices_or_sections: Any, axis: Any = 0) -> Any:
+    """Parts along an axis, the first ones one longer where the axis does not divide."""
+    x = ops.as_tensor(ary)
+    at = ops.axis_number(axis, x.ndim, "np.array_split")
+    count, extent = as_integer(indices_or_sections), x.terms[at]
+    if count is None:
+        bounds = list(as_items(indices_or_sections))
+    else:
+        if count < 1:
+            raise AxonError(f"np.array_split into {count} parts", where=str(here()), accepted="1 or more")
+        least, more = extent // count, extent % count
+        bounds = [as_size(least * n + ix.minimum(more, n)) for n in range(1, count)]
+    return [
+        getitem(x, (*(slice(None),) * at, slice(start, stop)))
+        for start, stop in zip([None, *bounds], [*bounds, None], strict=True)
+    ]
+
+
+@_function(np.split)
+def split(ary: Any, indices_or_sections: Any, axis: Any = 0) -> Any:
+    """Equal parts along an axis, or parts between positions."""
+    x = ops.as_tensor(ary)
+    at, count = ops.axis_number(axis, x.ndim, "np.split"), as_integer(indices_or_sections)
+    if count is not None and count > 0:
+        extent = x.terms[at]
+        current().sizes.unify(extent, (extent // count) * count, f"np.split into {count} equal parts")
+    return array_split(x, indices_or_sections, at)
+
+
+@_function(np.repeat, method="repeat")
+def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
+    """Each element so many times."""
+    x = ops.as_tensor(a)
+    if axis is None:
+        x, axis = ravel(x), 0
+    (times,) = ops.read_shape(repeats, "np.repeat") if not isinstance(repeats, tuple | list) else (None,)
+    if times is None:
+        unsupported("np.repeat with a number for each element", "one number")
+    return ops.repeat("repeat", x, times, ops.axis_number(axis, x.ndim, "np.repeat"))
+
+
+@_function(np.tile)
+def tile(A: Any, reps: Any) -> Any:
+    """Whole axes so many times over."""
+    x = ops.as_tensor(A)
+    times = ops.read_shape(reps, "np.tile")
+    x = ops.expand(x, range(len(times) - x.ndim)) if len(times) > x.ndim else x
+    out = TracedTensor(x.node, weak=x.weak)
+    for axis, n in enumerate(times, start=x.ndim - len(times)):
+        out = ops.repeat("tile", out, n, axis)
+    return out
+
+
+@_function(np.flip)
+def flip(m: Any, axis: Any = None) -> Any:
+    """Backwards along axes."""
+    x = ops.as_tensor(m)
+    return ops.flip(x, ops.axis_numbers(axis, x.ndim, "np.flip"))
+
+
+@_function(np.roll)
+def roll(a: Any, shift: Any, axis: Any = None) -> Any:
+    """Turned around along an axis."""
+    x = ops.as_tensor(a)
+    if axis is None:
+        return reshape(roll(ravel(x), shift, 0), x.shape)
+    at = ops.axis_number(axis, x.ndim, "np.roll")
+    extent = x.terms[at]
+    first = (extent - ops.read_size(shift, "np.roll")) % extent
+    offsets = [first if n == at else ix.const(0) for n in range(x.ndim)]
+    return copy(ops.slice_box(ops.repeat("tile", x, ix.const(2), at), offsets, x.terms, [1] * x.ndim))
+
+
+@_function(np.pad)
+def pad(array: Any, pad_width: Any, mode: Any = "constant", constant_values: Any = 0) -> Any:
+    """With one value on both sides of each axis."""
+    x = ops.as_tensor(array)
+    if mode != "constant" or isinstance(constant_values, tuple | list):
+        unsupported(f"np.pad with mode={mode!r}", "mode='constant' with one value")
+    widths = [as_items(w) for w in as_items(pad_width)]
+    if len(widths) == 2 and all(len(w) == 1 for w in widths):
+        widths = [(widths[0][0], widths[1][0])]
+    widths = widths * x.ndim if len(widths) == 1 else widths
+    if len(widths) != x.ndim:
+        raise AxonError(f"np.pad: {len(widths)} widths for an array of rank {x.ndim}", where=str(here()))
+    out = TracedTensor(x.node, weak=x.weak)
+    for axis, width in enumerate(widths):
+        low, high = (ops.read_size(w, "np.pad") for w in (width[0], width[-1]))
+        if low != 0 or high != 0:
+            out = ops.pad(out, ops.stored(constant_values, out, ()), axis, low, high)
+    return out
+
+
+@_function(np.diff)
+def diff(a: Any, n: Any = 1, axis: Any = -1) -> Any:
+    """Differences of neighbours."""
+    x = ops.as_tensor(a)
+    before = (slice(None),) * ops.axis_number(axis, x.ndim, "np.diff")
+    for _ in range(as_integer(n) or 0):
+        x = ops.elementwise("sub", getitem(x, (*before, slice(1, None))), getitem(x, (*before, slice(None, -1))))
+    return x
+
+
+@_function(np.take, method="take")
+def take(a: Any, indices: Any, axis: Any = None) -> Any:
+    """Elements of an axis at positions."""
+    x = ops.as_tensor(a)
+    if axis is None:
+        x, axis = ravel(x), 0
+    return getitem(x, (*(slice(None),) * ops.axis_number(axis, x.ndim, "np.take"), indices))
+
+
+@_function(np.take_along_axis)
+def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
+    """Along an axis, elements at positions of their own for each place on the other axes."""
+    x, i = ops.as_tensor(arr), ops.as_tensor(indices)
+    at = ops.axis_number(axis, x.ndim, "np.take_along_axis")
+    if i.ndim != x.ndim or ops.kind(i.node.dtype) != 1:
+        unsupported(
+            f"np.take_along_axis with {i.node.dtype} positions of rank {i.ndim}", "integers of the array's rank"
+        )
+    others = tuple(n for n in range(x.ndim) if n != at)
+    common = ops.common_shape([tuple(v.terms[n] for n in others) for v in (x, i)], "np.take_along_axis")
+    moved = [ops.transpose(v, (*others, at)) for v in (x, i)]
+    x, i = (ops.broadcast_to(v, (*common, v.terms[-1])) for v in moved)
+    out = ops.gather(x, i, len(others), len(others))
+    return ops.transpose(out, [*range(at), x.ndim - 1, *range(at, x.ndim - 1)])
+
+
+def _joined(name: str, axis: int, rank: int) -> Handler:
+    """Along a fixed axis, after filling up the rank with unit axes in front (of vectors, as `name` does)."""
+
+    def handler(tup: Any) -> Any:
+        parts = [ops.as_tensor(p) for p in as_items(tup)]
+        if rank == 2:
+            parts = [ops.expand(p, range(2 - p.ndim)) if p.ndim < 2 else p for p in parts]
+        at = 0 if parts[0].ndim == 1 else axis
+        return ops.concatenate([ops.expand(p, [0]) if p.ndim == 0 else p for p in parts], at)
+
+    handler.__name__ = name
+    return handler
+
+
+_function(np.vstack)(_joined("vstack", 0, 2))
+_function(np.hstack)(_joined("hstack", 1, 1))
+
+
 @_function(np.concatenate)
 def concatenate(arrays: Any, axis: Any = 0) -> Any:
     """After each other along an axis."""
-    if not isinstance(arrays, tuple | list) or not arrays:
-        unsupported("np.concatenate of this", "a list of arrays")
-    parts = [ops.as_tensor(p) for p in as_items(arrays)]
+    parts = _parts(arrays, "np.concatenate")
     if parts[0].ndim == 0:
         raise AxonError("np.concatenate of scalars", where=str(here()), accepted="arrays of rank 1 or more")
     return ops.concatenate(parts, ops.axis_number(axis, parts[0].ndim, "np.concatenate"))
 
 
+def _parts(arrays: Any, what: str) -> list[TracedTensor]:
+    parts: list[Any] = list(cast("Iterable[Any]", arrays)) if isinstance(arrays, tuple | list | TracedTensor) else []
+    if not parts:
+        unsupported(f"{what} of this", "a list of arrays")
+    return [ops.as_tensor(p) for p in parts]
+
+
 @_function(np.stack)
 def stack(arrays: Any, axis: Any = 0) -> Any:
     """Along a new axis."""
-    if not isinstance(arrays, tuple | list) or not arrays:
-        unsupported("np.stack of this", "a list of arrays")
-    parts = [ops.as_tensor(p) for p in as_items(arrays)]
+    parts = _parts(arrays, "np.stack")
     position = ops.axis_number(axis, parts[0].ndim + 1, "np.stack")
     return ops.concatenate([ops.expand(p, [position]) for p in parts], position)
 
 
 @_function(np.copy, method="copy")
 def copy(a: Any) -> Any:
-    """The same value: traced values never change."""
-    return TracedTensor(ops.as_tensor(a).node, weak=ops.as_tensor(a).weak)
+    """The same value, which assignments to the array do not change."""
+    x = ops.as_tensor(a)
+    return TracedTensor(x.node, weak=x.weak)
 
 
 def _astype(a: Any, dtype: Any, copy: Any = True) -> Any:
-    return ops.convert(ops.as_tensor(a), ops.dtype_of(dtype, "conversion to"))
+    x = ops.as_tensor(a)
+    name = ops.dtype_of(dtype, "conversion to") if ops.weak_type(dtype) is None else None
+    if name is None:
+        # `astype(float)` asks for no more than a kind: what has it already stays.
+        wide = cast(str, ops.weak_type(dtype))
+        name = x.node.dtype if ops.kind(x.node.dtype) == ops.kind(wide) else wide
+    if name == x.node.dtype and not copy:
+        return x
+    return ops.convert(x, name)
 
 
 METHODS["astype"] = _astype
@@ -513,88 +867,6 @@ def size(a: Any, axis: Any = None) -> Any:
     """The number of elements, or the length of an axis."""
     x = ops.as_tensor(a)
     return x.size if axis is None else x.shape[ops.axis_number(axis, x.ndim, "np.size")]
-
-
-# -- indexing ------------------------------------------------------------------------------------------
-
-
-def getitem(a: Any, key: Any) -> Any:
-    """Basic indexing: integers, slices, None and the ellipsis."""
-    x = ops.as_tensor(a)
-    items = list(as_items(key)) if isinstance(key, tuple) else [key]
-    taken = sum(1 for i in items if i is not None and i is not Ellipsis)
-    if taken > x.ndim:
-        raise AxonError(f"{taken} indices into an array of rank {x.ndim}", where=str(here()))
-    dots = [n for n, i in enumerate(items) if i is Ellipsis]
-    if len(dots) > 1:
-        raise AxonError("more than one ellipsis in an index", where=str(here()))
-    at = dots[0] if dots else len(items)
-    items[at : at + 1] = [slice(None)] * (x.ndim - taken)
-    offsets: list[Index] = []
-    lengths: list[Index] = []
-    steps: list[int] = []
-    dropped: list[int] = []
-    inserted: list[int] = []
-    position = 0
-    for item in items:
-        if item is None:
-            inserted.append(position)
-            position += 1
-            continue
-        extent = x.terms[len(offsets)]
-        if isinstance(item, slice):
-            offset, length, step = _span(cast("slice[Any, Any, Any]", item), extent)
-            position += 1
-        elif (term := size_term(item)) is not None:
-            offset, length, step = _element(term, extent, len(offsets)), ix.const(1), 1
-            dropped.append(len(offsets))
-        else:
-            unsupported(f"indexing with {type(item).__name__}", "integers, slices, None and ... in an index")
-        offsets.append(offset)
-        lengths.append(length)
-        steps.append(step)
-    out = ops.slice_box(x, offsets, lengths, steps)
-    return ops.expand(ops.squeeze(out, dropped), inserted)
-
-
-METHODS["getitem"] = getitem
-
-
-def _element(term: Index, extent: Index, axis: int) -> Index:
-    sizes = current().sizes
-    if term.constant is not None and term.constant < 0:
-        term = extent + term
-    if sizes.at_least(term, 0) and sizes.at_least(extent - term, 1):
-        return term
-    number, bound = sizes.value_of(term), sizes.value_of(extent)
-    if number is not None and bound is not None and not 0 <= number < bound:
-        raise AxonError(f"index {number} is outside axis {axis} of size {bound}", where=str(here()))
-    # In bounds for the given sizes only: the axis is no longer generic.
-    sizes.force(extent, "indexing an element")
-    return sizes.resolve(term)
-
-
-def _span(item: slice[Any, Any, Any], extent: Index) -> tuple[Index, Index, int]:
-    """Offset, length and step of a slice, clamped to the axis as NumPy does."""
-    step_term = ix.const(1) if item.step is None else ops.read_size(item.step, "a slice")
-    step = current().sizes.force(step_term, "the step of a slice")
-    if step < 1:
-        unsupported(f"a slice with step {step}", "positive steps")
-    start = ix.const(0) if item.start is None else _clamp(ops.read_size(item.start, "a slice"), extent)
-    stop = extent if item.stop is None else _clamp(ops.read_size(item.stop, "a slice"), extent)
-    length = ix.ceil_div(stop - start, step)
-    known = current().sizes.value_of(length)
-    if known is not None and known < 1:
-        unsupported("an empty slice", "slices of at least one element")
-    return start, length, step
-
-
-def _clamp(term: Index, extent: Index) -> Index:
-    sizes = current().sizes
-    if term.constant is not None and term.constant < 0:
-        term = extent + term
-        return term if sizes.at_least(term, 0) else ix.maximum(term, 0)
-    return term if sizes.at_least(extent - term, 0) else ix.minimum(term, extent)
 
 
 # -- creation ------------------------------------------------------------------------------------------
@@ -626,6 +898,9 @@ def _like(a: Any, value: Any, dtype: Any) -> TracedTensor:
 
 
 @_function(np.empty_like)
-def empty_like(a: Any, dtype: Any = None) -> Any:
-    """Refused: it asks for in-place assignment."""
-    unsupported("np.empty_like (to be filled in place)", "np.concatenate, np.stack, np.zeros_like, np.where")
+def empty_like(prototype: Any, dtype: Any = None) -> Any:
+    """Elements that nobody has written, of the same shape and type."""
+    x = ops.as_tensor(prototype)
+    name = x.node.dtype if dtype is None else ops.dtype_of(dtype, "dtype")
+    out = ops.empty(x.terms, name)
+    return TracedTensor(out.node, weak=x.weak and dtype is None)

@@ -8,7 +8,7 @@ float64 because no array says otherwise (`np.ones(n)`, a Python float) is *weak*
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import reduce as fold
 from typing import Any, cast
 
@@ -17,7 +17,7 @@ import numpy as np
 from axon_mlir.errors import AxonError
 from axon_mlir.frontend.places import here
 from axon_mlir.frontend.recording import Node, Shape, current
-from axon_mlir.frontend.traced import DTYPES, Size, TracedTensor, as_integer, as_items, size_term, unsupported
+from axon_mlir.frontend.traced import DTYPES, Size, TracedTensor, View, as_integer, as_items, size_term, unsupported
 from axon_mlir.semantics import index as ix
 from axon_mlir.semantics.index import Index
 
@@ -44,6 +44,16 @@ def dtype_of(value: Any, what: str) -> str:
     return _NAMES[dtype]
 
 
+def weak_type(dtype: Any) -> str | None:
+    """The element type of Python's own `float`, `int`, `bool`, which say no more than the kind; None for others."""
+    return {float: "f32", int: "i32", bool: "i1"}.get(dtype) if isinstance(dtype, type) else None
+
+
+def is_element_type(dtype: Any) -> bool:
+    """Whether a `dtype=` is one that traced values have; None is."""
+    return dtype is None or weak_type(dtype) is not None or np.dtype(dtype) in _NAMES
+
+
 def _types() -> str:
     return ", ".join(str(d) for d in DTYPES.values())
 
@@ -59,6 +69,8 @@ def as_operand(value: Any) -> Operand:
         return float(value)
     if isinstance(value, int):
         return value
+    if isinstance(value, list | tuple):
+        return stacked(cast("Sequence[Any]", value))
     if isinstance(value, np.generic | np.ndarray):
         array: np.ndarray[Any, Any] = np.asarray(cast(Any, value))
         return int(array) if array.dtype == np.int64 and array.ndim == 0 else _constant_array(array)
@@ -72,14 +84,74 @@ def _constant_array(array: np.ndarray[Any, Any]) -> Operand:
         unsupported(f"a constant array of {array.dtype}", _types())
     if array.size == 0:
         unsupported("an empty array", "sizes >= 1")
-    first = array.reshape(-1)[0]
-    if not bool(np.all(array == first)):
-        unsupported(
-            "a constant array with different entries", "np.ones, np.zeros, np.full, np.eye, np.arange, arguments"
-        )
-    number = bool(first) if dtype == "i1" else int(first) if kind(dtype) == 1 else float(first)
-    scalar = TracedTensor(constant(number, dtype), weak=weak)
-    return broadcast_to(scalar, tuple(ix.const(n) for n in array.shape))
+    return TracedTensor(_table(array, dtype), weak=weak)
+
+
+TABLE_PIECES = 256
+"""The most pieces that a constant array may fall into."""
+
+
+def _table(array: np.ndarray[Any, Any], dtype: str) -> Node:
+    """A constant array in pieces: one value, evenly spaced values along one axis, or pieces after each other."""
+    pieces = [0]
+
+    def number(value: Any) -> Node:
+        return constant(bool(value) if dtype == "i1" else int(value) if kind(dtype) == 1 else float(value), dtype)
+
+    def piece(part: np.ndarray[Any, Any]) -> Node:
+        shape = tuple(ix.const(n) for n in part.shape)
+        first = part.reshape(-1)[0]
+        if bool(np.all(part == first)):
+            return broadcast_node(number(first), shape)
+        varying = [n for n in range(part.ndim) if bool(np.any(part != part.take([0], axis=n)))]
+        if len(varying) == 1:
+            axis = varying[0]
+            line = part[tuple(slice(None) if n == axis else 0 for n in range(part.ndim))]
+            if dtype != "i1" and bool(np.all(line == np.floor(line)) and np.all(np.diff(line, 2) == 0)):
+                step = line[1] - line[0]
+                return _spaced(shape, axis, number(line[0]), number(step), dtype)
+        axis = varying[0]
+        changes = [
+            n
+            for n in range(1, part.shape[axis])
+            if bool(np.any(part.take(n, axis=axis) != part.take(n - 1, axis=axis)))
+        ]
+        node: Node | None = None
+        for start, stop in zip([0, *changes], [*changes, part.shape[axis]], strict=True):
+            pieces[0] += 1
+            if pieces[0] > TABLE_PIECES:
+                unsupported(f"a constant array that falls into more than {TABLE_PIECES} pieces", "an argument")
+            more = piece(part[(slice(None),) * axis + (slice(start, stop),)])
+            node = more if node is None else _joined(node, more, axis)
+        assert node is not None
+        return node
+
+    return piece(array)
+
+
+def _spaced(shape: Shape, axis: int, first: Node, step: Node, dtype: str) -> Node:
+    record = current().record
+    node = record("iota", (), shape, dtype, {"axis": axis})
+    if step.attributes["value"] != 1:
+        node = record("mul", (node, broadcast_node(step, shape)), shape, dtype)
+    if first.attributes["value"] != 0:
+        node = record("add", (node, broadcast_node(first, shape)), shape, dtype)
+    return node
+
+
+def _joined(a: Node, b: Node, axis: int) -> Node:
+    left, right = current().shape(a), current().shape(b)
+    shape = tuple(m + n if k == axis else m for k, (m, n) in enumerate(zip(left, right, strict=True)))
+    return current().record("concat", (a, b), shape, a.dtype, {"axis": axis})
+
+
+def stacked(values: Sequence[Any]) -> TracedTensor:
+    """An array of what a list holds, along a new first axis."""
+    if not values:
+        unsupported("an empty list as an array", "sizes >= 1")
+    parts = [as_tensor(v) for v in values]
+    shape = common_shape([p.terms for p in parts], "an array of a list")
+    return concatenate([expand(broadcast_to(p, shape), [0]) for p in parts], 0)
 
 
 def as_tensor(value: Any) -> TracedTensor:
@@ -162,24 +234,49 @@ def common_shape(shapes: Sequence[Shape], what: str) -> Shape:
     out: list[Index] = []
     for axis in range(-rank, 0):
         size = ix.const(1)
-        for shape in shapes:
-            if -axis > len(shape) or shape[axis] == 1:
+        present = [shape[axis] for shape in shapes if -axis <= len(shape)]
+        widest = max(present, key=lambda n: current().sizes.value_of(n) or 0)
+        for have in present:
+            if _repeats(have, widest):
                 continue
             if size == 1:
-                size = shape[axis]
+                size = have
             else:
-                current().sizes.unify(size, shape[axis], f"{what}: axis {axis + rank}")
+                current().sizes.unify(size, have, f"{what}: axis {axis + rank}")
         out.append(size)
     return tuple(map(current().sizes.resolve, out))
 
 
 def broadcast_node(node: Node, shape: Shape) -> Node:
     """Repeat a node to a shape that it fits."""
-    have = current().shape(node)
-    if have == tuple(map(current().sizes.resolve, shape)):
+    have, shape = current().shape(node), tuple(map(current().sizes.resolve, shape))
+    if have == shape:
         return node
     first = len(shape) - len(have)
     return current().record("broadcast", (node,), shape, node.dtype, {"dims": tuple(range(first, len(shape)))})
+
+
+def _view(
+    node: Node,
+    base: TracedTensor,
+    redo: Callable[[TracedTensor], TracedTensor] | None,
+    undo: Callable[[TracedTensor, TracedTensor], TracedTensor] | None,
+) -> TracedTensor:
+    return TracedTensor(node, weak=base.weak, view=View(base, redo, undo))
+
+
+def _repeats(have: Index, want: Index) -> bool:
+    """Whether an axis repeats to `want`: it is literally 1, or 1 for the numbers given where `want` is not.
+
+    In the second case the program is for these numbers only.
+    """
+    sizes = current().sizes
+    have = sizes.resolve(have)
+    if have == 1:
+        return True
+    if sizes.value_of(have) == 1 and sizes.value_of(want) not in (1, None):
+        return sizes.force(have, "an axis of size 1 that repeats") == 1
+    return False
 
 
 def broadcast_to(x: TracedTensor, shape: Shape) -> TracedTensor:
@@ -188,9 +285,9 @@ def broadcast_to(x: TracedTensor, shape: Shape) -> TracedTensor:
         raise AxonError(f"np.broadcast_to: rank {x.ndim} to rank {len(shape)}", where=str(here()))
     sizes = current().sizes
     for have, want in zip(x.terms, shape[len(shape) - x.ndim :], strict=True):
-        if have != 1:
+        if not _repeats(have, want):
             sizes.unify(have, want, "np.broadcast_to")
-    return TracedTensor(broadcast_node(x.node, shape), weak=x.weak, origin=x.origin)
+    return _view(broadcast_node(x.node, shape), x, lambda base: broadcast_to(base, shape), None)
 
 
 def read_size(value: Any, what: str) -> Index:
@@ -276,11 +373,15 @@ def select(condition: Any, a: Any, b: Any) -> TracedTensor:
 
 
 def convert(x: TracedTensor, dtype: str) -> TracedTensor:
-    """`x.astype`: a conversion that the program writes."""
+    """`x.astype`: a conversion that the program writes. Floats lose their fraction, numbers that are not 0 are true."""
     if x.node.dtype == dtype and not x.weak:
         return TracedTensor(x.node)
+    if kind(dtype) == 0:
+        return compare("ne", x, 0)
     if kind(dtype) < kind(x.node.dtype):
-        unsupported(f"a conversion of {x.node.dtype} to {dtype}", "conversions to float types; comparisons for bool")
+        if dtype == "i8":
+            unsupported(f"a conversion of {x.node.dtype} to {dtype}", "int32, float types, bool")
+        return TracedTensor(current().record("truncate", (x.node,), x.node.shape, dtype))
     return TracedTensor(current().record("cast", (x.node,), x.node.shape, dtype))
 
 
@@ -312,7 +413,8 @@ def expand(x: TracedTensor, axes: Sequence[int]) -> TracedTensor:
     rest = iter(x.terms)
     shape = tuple(ix.const(1) if n in axes else next(rest) for n in range(rank))
     node = current().record("broadcast", (x.node,), shape, x.node.dtype, {"dims": dims})
-    return TracedTensor(node, weak=x.weak, origin=x.origin)
+    where = tuple(axes)
+    return _view(node, x, lambda base: expand(base, where), lambda _, new: squeeze(new, where))
 
 
 def squeeze(x: TracedTensor, axes: Sequence[int]) -> TracedTensor:
@@ -328,8 +430,9 @@ def squeeze(x: TracedTensor, axes: Sequence[int]) -> TracedTensor:
                 accepted="axes of size 1",
             )
     rest = tuple(s for n, s in enumerate(shape) if n not in axes)
-    node = current().record("squeeze", (x.node,), rest, x.node.dtype, {"axes": tuple(sorted(axes))})
-    return TracedTensor(node, weak=x.weak, origin=x.origin)
+    where = tuple(sorted(axes))
+    node = current().record("squeeze", (x.node,), rest, x.node.dtype, {"axes": where})
+    return _view(node, x, lambda base: squeeze(base, where), lambda _, new: expand(new, where))
 
 
 def transpose(x: TracedTensor, perm: Sequence[int]) -> TracedTensor:
@@ -337,8 +440,10 @@ def transpose(x: TracedTensor, perm: Sequence[int]) -> TracedTensor:
     if list(perm) == list(range(x.ndim)):
         return x
     shape = x.terms
-    node = current().record("transpose", (x.node,), tuple(shape[p] for p in perm), x.node.dtype, {"perm": tuple(perm)})
-    return TracedTensor(node, weak=x.weak, origin=x.origin)
+    order = tuple(perm)
+    back = tuple(order.index(n) for n in range(len(order)))
+    node = current().record("transpose", (x.node,), tuple(shape[p] for p in order), x.node.dtype, {"perm": order})
+    return _view(node, x, lambda base: transpose(base, order), lambda _, new: transpose(new, back))
 
 
 def reshape(x: TracedTensor, shape: Shape) -> TracedTensor:
@@ -354,8 +459,8 @@ def reshape(x: TracedTensor, shape: Shape) -> TracedTensor:
         # Only unit axes come or go.
         bare = squeeze(x, [n for n, s in enumerate(have) if s == 1])
         return expand(bare, [n for n, s in enumerate(shape) if s == 1])
-    node = current().record("reshape", (x.node,), shape, x.node.dtype)
-    return TracedTensor(node, weak=x.weak, origin=x.origin)
+    # Whether NumPy makes a view here depends on how the elements lie in memory.
+    return _view(current().record("reshape", (x.node,), shape, x.node.dtype), x, None, None)
 
 
 def slice_box(
@@ -364,9 +469,92 @@ def slice_box(
     """`lengths` elements along each axis, from `offsets` on, every `steps`-th."""
     if all(o == 0 and s == 1 and n == m for o, s, n, m in zip(offsets, steps, lengths, x.terms, strict=True)):
         return x
-    attributes = {"offsets": tuple(offsets), "sizes": tuple(lengths), "steps": tuple(steps)}
-    node = current().record("slice", (x.node,), tuple(lengths), x.node.dtype, attributes)
-    return TracedTensor(node, weak=x.weak, origin=x.origin)
+    first, count, every = tuple(offsets), tuple(lengths), tuple(steps)
+    attributes = {"offsets": first, "sizes": count, "steps": every}
+    node = current().record("slice", (x.node,), count, x.node.dtype, attributes)
+    return _view(
+        node, x, lambda base: slice_box(base, first, count, every), lambda base, new: insert(base, new, first, every)
+    )
+
+
+def flip(x: TracedTensor, axes: Sequence[int]) -> TracedTensor:
+    """The elements along some axes in reverse order."""
+    last = [n - 1 if axis in axes else ix.const(0) for axis, n in enumerate(x.terms)]
+    return slice_box(x, last, x.terms, [-1 if axis in axes else 1 for axis in range(x.ndim)])
+
+
+def insert(x: TracedTensor, part: TracedTensor, offsets: Sequence[Index], steps: Sequence[int]) -> TracedTensor:
+    """`x` with a box of elements replaced."""
+    backwards = [n for n, step in enumerate(steps) if step < 0]
+    if backwards:
+        part = flip(part, backwards)
+        offsets = [o + (n - 1) * s if s < 0 else o for o, n, s in zip(offsets, part.terms, steps, strict=True)]
+        steps = [abs(s) for s in steps]
+    attributes = {"offsets": tuple(offsets), "steps": tuple(steps)}
+    node = current().record("insert", (x.node, part.node), x.terms, part.node.dtype, attributes)
+    return TracedTensor(node, weak=x.weak and part.weak)
+
+
+def stored(value: Any, target: TracedTensor, shape: Shape) -> TracedTensor:
+    """What becomes of a value that is assigned to elements of `target` that form `shape`."""
+    operand = as_operand(value)
+    dtype, weak = (target.node.dtype, False) if not target.weak else result_type([target, operand])
+    have = as_tensor(operand).node.dtype
+    if kind(have) > kind(target.node.dtype):
+        unsupported(
+            f"storing {have} in an array of {target.node.dtype} (NumPy would cut it off)",
+            "arrays made with a dtype that holds the values",
+        )
+    if isinstance(operand, TracedTensor):
+        node = operand.node
+        if node.dtype != dtype:
+            node = current().record("cast", (node,), node.shape, dtype)
+    else:
+        node = node_of(operand, dtype) if isinstance(operand, Size) else constant(operand, dtype)
+    x = TracedTensor(node, weak=weak)
+    extra = x.ndim - len(shape)
+    if extra > 0:
+        x = squeeze(x, range(extra))
+    return TracedTensor(broadcast_to(x, shape).node, weak=weak)
+
+
+def gather(x: TracedTensor, positions: TracedTensor, batch: int, axis: int) -> TracedTensor:
+    """The elements of an axis at integer positions, whose axes (after the batch axes) take the place of the axis."""
+    have, at = x.terms, positions.terms
+    shape = (*have[:axis], *at[batch:], *have[axis + 1 :])
+    node = current().record("gather", (x.node, positions.node), shape, x.node.dtype, {"batch": batch, "axis": axis})
+    return TracedTensor(node, weak=x.weak)
+
+
+def scatter(x: TracedTensor, positions: TracedTensor, part: TracedTensor, axis: int) -> TracedTensor:
+    """`x` with the elements at integer positions of an axis replaced."""
+    operands = (x.node, positions.node, part.node)
+    return TracedTensor(
+        current().record("scatter", operands, x.terms, part.node.dtype, {"axis": axis}), weak=x.weak and part.weak
+    )
+
+
+def repeat(kind_: str, x: TracedTensor, times: Index, axis: int) -> TracedTensor:
+    """Every element `times` times (`repeat`), or the axis `times` times over (`tile`)."""
+    if times == 1:
+        return TracedTensor(x.node, weak=x.weak)
+    shape = tuple(s * times if n == axis else s for n, s in enumerate(x.terms))
+    node = current().record(kind_, (x.node,), shape, x.node.dtype, {"axis": axis, "times": times})
+    return TracedTensor(node, weak=x.weak)
+
+
+def pad(x: TracedTensor, value: TracedTensor, axis: int, low: Index, high: Index) -> TracedTensor:
+    """`low` elements before and `high` after along an axis, all of one value."""
+    shape = tuple(n + low + high if k == axis else n for k, n in enumerate(x.terms))
+    attributes = {"axis": axis, "low": low, "high": high}
+    return TracedTensor(
+        current().record("pad", (x.node, value.node), shape, value.node.dtype, attributes), weak=x.weak and value.weak
+    )
+
+
+def empty(shape: Shape, dtype: str | None) -> TracedTensor:
+    """Elements that nobody has written."""
+    return TracedTensor(current().record("empty", (), shape, dtype or "f32"), weak=dtype is None)
 
 
 def concatenate(parts: Sequence[TracedTensor], axis: int) -> TracedTensor:

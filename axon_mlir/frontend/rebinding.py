@@ -8,16 +8,31 @@ and do what they always did with anything else.
 
 from __future__ import annotations
 
+import inspect
 import math
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cache
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 
 from axon_mlir.frontend import numpy_functions
 from axon_mlir.frontend import operations as ops
-from axon_mlir.frontend.traced import UFUNCS, WRAPPED_FUNCTIONS, Traced, TracedTensor, invoke, unsupported
+from axon_mlir.frontend.recording import current, is_recording
+from axon_mlir.frontend.traced import (
+    FUNCTIONS,
+    NAMED_UFUNCS,
+    UFUNCS,
+    WRAPPED_FUNCTIONS,
+    Size,
+    Traced,
+    TracedTensor,
+    invoke,
+    numpy_name,
+    unsupported,
+)
 from axon_mlir.semantics import index as ix
 
 _PLAIN_FROMPYFUNC: Callable[..., Any] = np.frompyfunc
@@ -29,24 +44,40 @@ def _touches(*values: Any) -> bool:
     return any(isinstance(v, Traced) or (isinstance(v, tuple | list) and _touches(*v)) for v in values)
 
 
-def _dtype(dtype: Any) -> str | None:
-    return None if dtype is None or dtype is float else ops.dtype_of(dtype, "dtype")
+def _filled(value: Any, shape: Any, dtype: Any, what: str) -> TracedTensor:
+    terms = ops.read_shape(shape, what)
+    wide = ops.weak_type(dtype)
+    if wide is None:
+        return ops.full(terms, value, None if dtype is None else ops.dtype_of(dtype, "dtype"))
+    out = ops.full(terms, value, wide)
+    return TracedTensor(out.node, weak=wide != "i1")
 
 
 def _ones(shape: Any, dtype: Any = None) -> Any:
-    return ops.full(ops.read_shape(shape, "np.ones"), 1.0, _dtype(dtype))
+    return _filled(1 if dtype is int else 1.0, shape, dtype, "np.ones")
 
 
 def _zeros(shape: Any, dtype: Any = None) -> Any:
-    return ops.full(ops.read_shape(shape, "np.zeros"), 0.0, _dtype(dtype))
+    return _filled(0 if dtype is int else 0.0, shape, dtype, "np.zeros")
 
 
 def _full(shape: Any, fill_value: Any, dtype: Any = None) -> Any:
-    return ops.full(ops.read_shape(shape, "np.full"), fill_value, _dtype(dtype))
+    return _filled(fill_value, shape, dtype, "np.full")
 
 
 def _empty(shape: Any, dtype: Any = None) -> Any:
-    unsupported("np.empty (to be filled in place)", "np.concatenate, np.stack, np.zeros, np.where")
+    terms = ops.read_shape(shape, "np.empty")
+    wide = ops.weak_type(dtype)
+    if dtype is None or wide is None:
+        return ops.empty(terms, None if dtype is None else ops.dtype_of(dtype, "dtype"))
+    out = ops.empty(terms, wide)
+    return TracedTensor(out.node, weak=wide != "i1")
+
+
+def _converted(x: TracedTensor, dtype: Any) -> TracedTensor:
+    if dtype is None or dtype is float:
+        return x
+    return ops.convert(x, ops.weak_type(dtype) or ops.dtype_of(dtype, "dtype"))
 
 
 def _eye(N: Any, M: Any = None, k: Any = 0, dtype: Any = None) -> Any:
@@ -55,8 +86,7 @@ def _eye(N: Any, M: Any = None, k: Any = 0, dtype: Any = None) -> Any:
     rows: Any = ops.iota(shape, 0)
     diagonal = rows if k == 0 else ops.elementwise("add", rows, k)
     out = ops.select(ops.compare("eq", columns, diagonal), 1.0, 0.0)
-    name = _dtype(dtype)
-    return TracedTensor(out.node, weak=True) if name is None else ops.convert(out, name)
+    return _converted(TracedTensor(out.node, weak=True), dtype)
 
 
 def _identity(n: Any, dtype: Any = None) -> Any:
@@ -74,15 +104,15 @@ def _arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> A
         out = ops.elementwise("mul", out, by.constant)
     if first != 0:
         out = ops.elementwise("add", out, start)
-    name = _dtype(dtype)
-    return out if name is None else ops.convert(out, name)
+    return _converted(out, None if dtype is int else dtype)
 
 
 def _asarray(a: Any, dtype: Any = None) -> Any:
-    if not isinstance(a, Traced):
-        unsupported("an array made of traced values", "np.stack, np.concatenate")
-    out = ops.as_tensor(a)
-    return out if dtype is None else ops.convert(out, ops.dtype_of(dtype, "dtype"))
+    return _converted(ops.as_tensor(a), dtype)
+
+
+def _array(object: Any, dtype: Any = None) -> Any:
+    return _converted(numpy_functions.copy(object), dtype)
 
 
 _CREATION: dict[str, Callable[..., Any]] = {
@@ -94,8 +124,11 @@ _CREATION: dict[str, Callable[..., Any]] = {
     "identity": _identity,
     "arange": _arange,
     "asarray": _asarray,
-    "array": _asarray,
+    "array": _array,
+    "ascontiguousarray": _array,
 }
+_FILLED = ("ones", "zeros", "full", "empty")
+"""Those whose arrays a program may fill with traced values: in a trace they are traced for plain sizes, too."""
 _MATH: dict[str, np.ufunc] = {
     "sqrt": np.sqrt,
     "exp": np.exp,
@@ -105,34 +138,63 @@ _MATH: dict[str, np.ufunc] = {
     "cos": np.cos,
     "pow": np.power,
     "fabs": np.absolute,
+    "floor": np.floor,
+    "ceil": np.ceil,
 }
 
 
 def _rebound(name: str, plain: Callable[..., Any], traced: Callable[..., Any]) -> Callable[..., Any]:
     def function(*args: Any, **kwargs: Any) -> Any:
-        if not _touches(*args, *kwargs.values()):
-            return plain(*args, **kwargs)
-        return invoke(name, traced, args, kwargs)
+        return invoke(name, traced, args, kwargs) if _touches(*args, *kwargs.values()) else plain(*args, **kwargs)
 
     function.__name__ = getattr(plain, "__name__", name)
     return function
+
+
+def _filling(name: str, plain: Callable[..., Any], traced: Callable[..., Any]) -> Callable[..., Any]:
+    """For plain sizes too: the program may assign traced values to elements."""
+
+    def function(*args: Any, **kwargs: Any) -> Any:
+        if _touches(*args, *kwargs.values()) or (is_recording() and ops.is_element_type(kwargs.get("dtype"))):
+            return invoke(name, traced, args, kwargs)
+        return plain(*args, **kwargs)
+
+    function.__name__ = name
+    return function
+
+
+def _len(value: Any, /) -> Any:
+    return value.shape[0] if isinstance(value, TracedTensor) and value.ndim else len(value)
+
+
+def _range(*bounds: Any) -> range:
+    """Loops are unrolled: a size in the bounds becomes its number."""
+    numbers = [
+        current().sizes.force(b.term, "a loop over a size (range), which is unrolled,") if isinstance(b, Size) else b
+        for b in bounds
+    ]
+    return range(*numbers)
+
+
+_BUILTINS: dict[str, Callable[..., Any]] = {"len": _len, "range": _range}
+"""Builtins that the program's own globals see anew: Python insists on plain integers there."""
+
+
+_PLAIN_ERF = math.erf
+_TRACED_ERF = _rebound("math.erf", math.erf, NAMED_UFUNCS["erf"])
 
 
 def _frompyfunc(func: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     made: np.ufunc = _PLAIN_FROMPYFUNC(func, *args, **kwargs)
     WRAPPED_FUNCTIONS[id(made)] = func
     _KEPT.append(made)
-    if func is math.erf:
-        UFUNCS[made] = _erf
+    if func in (_PLAIN_ERF, _TRACED_ERF):
+        UFUNCS[made] = NAMED_UFUNCS["erf"]
     return made
 
 
 _KEPT: list[Any] = []
 """Ufuncs that programs made: kept alive so that their ids stay theirs."""
-
-
-def _erf(x: Any) -> Any:
-    return ops.elementwise("erf", x, floats=True)
 
 
 def _vectorize_call(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -142,38 +204,73 @@ def _vectorize_call(self: Any, *args: Any, **kwargs: Any) -> Any:
     return _PLAIN_VECTORIZE_CALL(self, *args, **kwargs)
 
 
-def _originals() -> list[tuple[dict[str, Any], str, Any, Any]]:
-    """(names of a module, name, what it is, what it becomes)."""
-    out: list[tuple[dict[str, Any], str, Any, Any]] = []
+Rebinding = tuple[dict[str, Any], str, Any, Any]
+"""(names of a module, name, what it is, what it becomes)."""
+
+
+@cache
+def _rebindings() -> Sequence[Rebinding]:
+    """In modules: what NumPy itself may see, too."""
+    out: list[Rebinding] = []
     for name, traced in _CREATION.items():
         plain: Callable[..., Any] = getattr(np, name)
         out.append((np.__dict__, name, plain, _rebound(f"np.{name}", plain, traced)))
+    for module in (np, np.linalg):
+        for name, function in list(vars(module).items()):
+            handler = FUNCTIONS.get(function) if inspect.isroutine(function) else None
+            if handler is not None:
+                # NumPy asks arrays what to do, but not lists of them.
+                out.append((module.__dict__, name, function, _rebound(numpy_name(function), function, handler)))
     for name, ufunc in _MATH.items():
         scalar: Callable[..., Any] = getattr(math, name)
         out.append((math.__dict__, name, scalar, _rebound(f"math.{name}", scalar, numpy_functions.UFUNCS[ufunc])))
+    out.append((math.__dict__, "erf", _PLAIN_ERF, _TRACED_ERF))
     out.append((np.__dict__, "frompyfunc", _PLAIN_FROMPYFUNC, _frompyfunc))
     return out
+
+
+@cache
+def _in_programs() -> Mapping[int, Any]:
+    """In the globals of programs: id of a value -> what it becomes. NumPy itself needs its own arrays."""
+    becomes: dict[int, Any] = {}
+    for _, name, plain, new in _rebindings():
+        seen = _filling(f"np.{name}", plain, _CREATION[name]) if name in _FILLED else new
+        becomes[id(plain)] = becomes[id(new)] = seen
+    numpy = ModuleType("numpy")
+    vars(numpy).update(vars(np))
+    for name, value in vars(np).items():
+        vars(numpy)[name] = becomes.get(id(value), value)
+    becomes[id(np)] = numpy
+    return becomes
 
 
 @contextmanager
 def rebound(*namespaces: dict[str, Any]) -> Generator[None]:
     """Rebind for the duration of a block, in NumPy, in math and in the given globals of programs."""
-    table = _originals()
-    becomes: Mapping[int, Any] = {id(entry[2]): entry[3] for entry in table}
+    absent = object()
     saved: list[tuple[dict[str, Any], str, Any]] = []
-    for module, name, plain, new in table:
-        saved.append((module, name, plain))
-        module[name] = new
+
+    def bind(names: dict[str, Any], name: str, new: Any) -> None:
+        saved.append((names, name, names.get(name, absent)))
+        names[name] = new
+
+    becomes = _in_programs()
+    for module, name, _, new in _rebindings():
+        bind(module, name, new)
     for namespace in namespaces:
         for name, value in list(namespace.items()):
-            new = becomes.get(id(value))
-            if new is not None:
-                saved.append((namespace, name, value))
-                namespace[name] = new
+            if id(value) in becomes:
+                bind(namespace, name, becomes[id(value)])
+        for name, new in _BUILTINS.items():
+            if name not in namespace:
+                bind(namespace, name, new)
     setattr(np.vectorize, "__call__", _vectorize_call)
     try:
         yield
     finally:
         setattr(np.vectorize, "__call__", _PLAIN_VECTORIZE_CALL)
-        for namespace, name, value in reversed(saved):
-            namespace[name] = value
+        for names, name, value in reversed(saved):
+            if value is absent:
+                del names[name]
+            else:
+                names[name] = value

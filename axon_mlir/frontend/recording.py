@@ -59,6 +59,11 @@ def current() -> Trace:
     return trace
 
 
+def is_recording() -> bool:
+    """Whether a trace is running."""
+    return _current.get() is not None
+
+
 @contextmanager
 def recording(trace: Trace) -> Generator[Trace]:
     """Make `trace` the one that traced values record into."""

@@ -105,6 +105,8 @@ class SizeTable:
                     self._bind(*pair)
                 return
         if va is not None and va == vb:
+            if self._as_multiple(a, b):
+                return
             # Equal for the given numbers only.
             self.force(a, what)
             self.force(b, what)
@@ -157,6 +159,23 @@ class SizeTable:
             if rest is not None:
                 return [pair, *rest]
         return None
+
+    def _as_multiple(self, a: Index, b: Index) -> bool:
+        """Make terms equal that are so for multiples of a size, such as `N = d * (N // d)` and `N - N // 2 = N // 2`.
+
+        Of the sizes given as numbers; how a size that the user has named is made up is for the user to say.
+        """
+        for atom in {atom for monomial, _ in (a - b).terms for atom in monomial if isinstance(atom, Div)}:
+            symbol, divisor = atom.numerator.atom, atom.denominator
+            value, by = self._values.get(symbol) if isinstance(symbol, Symbol) else None, self.value_of(divisor)
+            if not isinstance(symbol, Symbol) or value is None or not by or value % by or self._rank[symbol][0] == 0:
+                continue
+            quotient = ix.of_var(ix.fresh_var("quotient"))
+            if symbol in divisor.symbols() or (a - b).substitute({symbol: divisor * quotient}) != 0:
+                continue
+            self._bind(symbol, divisor * (self.fresh(symbol.name, value // by) if value != by else ix.const(1)))
+            return True
+        return False
 
     @staticmethod
     def _may_be(term: Index) -> bool:

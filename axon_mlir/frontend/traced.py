@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from inspect import signature
 from typing import Any, NoReturn, cast
 
@@ -29,6 +30,10 @@ FUNCTIONS: dict[Callable[..., Any], Handler] = {}
 """NumPy function -> what it does to traced values."""
 METHODS: dict[str, Handler] = {}
 """Array method (and property) -> what it does to a traced tensor."""
+PROPERTIES = {"T", "mT"}
+"""Those of them that are properties."""
+NAMED_UFUNCS: dict[str, Handler] = {}
+"""Name of a ufunc of another package (scipy.special) -> what it does to traced values."""
 WRAPPED_FUNCTIONS: dict[int, Callable[..., Any]] = {}
 """id of an object that `np.frompyfunc` made while a program was loaded -> the Python function inside."""
 
@@ -86,7 +91,7 @@ def invoke(name: str, handler: Handler, args: tuple[Any, ...], kwargs: Mapping[s
 
 def call_ufunc(ufunc: np.ufunc, *inputs: Any) -> Any:
     """Apply a ufunc to operands of which one at least is traced."""
-    handler = UFUNCS.get(ufunc)
+    handler = UFUNCS.get(ufunc) or NAMED_UFUNCS.get(ufunc.__name__)
     if handler is None:
         wrapped = WRAPPED_FUNCTIONS.get(id(ufunc))
         if wrapped is not None or "(vectorized)" in ufunc.__name__:
@@ -114,6 +119,13 @@ def _reflected(ufunc: np.ufunc) -> Callable[[Traced, Any], Any]:
     return method
 
 
+def _in_place_operator(ufunc: np.ufunc) -> Callable[[TracedTensor, Any], Any]:
+    def method(self: TracedTensor, other: Any) -> Any:
+        return self.update(ufunc, other) if _is_operand(other) else NotImplemented
+
+    return method
+
+
 def _unary(ufunc: np.ufunc) -> Callable[[Traced], Any]:
     def method(self: Traced) -> Any:
         return call_ufunc(ufunc, self)
@@ -128,13 +140,19 @@ class Traced:
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         name = numpy_name(ufunc)
-        if kwargs.get("out") is not None:
-            unsupported(f"{name} with out= (or an in-place operator)", f"the value: y = {name}(...)")
+        (out,) = kwargs.pop("out", None) or (None,)
         if method != "__call__":
             unsupported(f"{name}.{method}", "np.sum, np.prod, np.max, np.min, np.cumsum")
         if kwargs:
             unsupported(f"{name} with {', '.join(f'{k}=' for k in kwargs)}", f"{name} of its operands alone")
-        return call_ufunc(ufunc, *inputs)
+        value = call_ufunc(ufunc, *inputs)
+        if out is None:
+            return value
+        if not isinstance(out, TracedTensor):
+            unsupported(f"{name} of traced values with out= an array that is not", "an array made in the program")
+        out.require_own("an update")
+        METHODS["setitem"](out, Ellipsis, value)
+        return out
 
     def __array_function__(
         self, function: Callable[..., Any], types: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]
@@ -293,19 +311,94 @@ def as_size(term: Index) -> Size | int:
     return Size(term) if term.constant is None else term.constant
 
 
+@dataclass(frozen=True)
+class View:
+    """How a tensor shares elements with the one that it was made from."""
+
+    base: TracedTensor
+    redo: Callable[[TracedTensor], TracedTensor] | None
+    """The view of the base as it is now; None where NumPy may have copied instead."""
+    undo: Callable[[TracedTensor, TracedTensor], TracedTensor] | None
+    """The base's new value, from the base and the view's new value; None where NumPy may have copied, or refuses."""
+
+
 class TracedTensor(Traced):
-    """Stands for an array. `weak`: its type gives way to any other (Python scalars, and what comes from them alone)."""
+    """Stands for an array. `weak`: its type gives way to any other (Python scalars, and what comes from them alone).
 
-    __slots__ = ("node", "origin", "weak")
+    Assigning in place gives the object another node. A view is made anew from its base when that has changed, and an
+    assignment to it is one to its base. Arguments never change.
+    """
 
-    def __init__(self, node: Node, *, weak: bool = False, origin: str | None = None):
-        self.node = node
-        self.weak = weak
-        self.origin = origin
+    __slots__ = ("_node", "_origin", "_seen", "_taken", "_version", "_view", "_weak")
+
+    def __init__(self, node: Node, *, weak: bool = False, origin: str | None = None, view: View | None = None):
+        self._node = node
+        self._weak = weak
+        self._origin = origin
+        self._view = view
+        self._version = 0
+        self._seen = self.version
+        self._taken: tuple[TracedTensor, Any] | None = None
 
     __eq__ = _binary(np.equal)  # pyright: ignore[reportAssignmentType]
     __ne__ = _binary(np.not_equal)  # pyright: ignore[reportAssignmentType]
     __hash__ = object.__hash__
+
+    # -- views --------------------------------------------------------------------------------------------------------
+
+    @property
+    def version(self) -> int:
+        """How often the elements have been assigned to."""
+        return self._version if self._view is None else self._view.base.version
+
+    def _refresh(self) -> None:
+        view = self._view
+        if view is None or self._seen == view.base.version:
+            return
+        if view.redo is None:
+            unsupported(
+                "reading a reshaped array after the array it came from was assigned to", "x.reshape(...).copy()"
+            )
+        new = view.redo(view.base)
+        self._node, self._weak, self._seen = new.node, new.weak, view.base.version
+
+    @property
+    def node(self) -> Node:
+        """The value as it is now."""
+        self._refresh()
+        return self._node
+
+    @property
+    def weak(self) -> bool:
+        """Whether the element type gives way."""
+        self._refresh()
+        return self._weak
+
+    @property
+    def origin(self) -> str | None:
+        """The argument that the elements belong to."""
+        return self._origin if self._view is None else self._view.base.origin
+
+    def require_own(self, what: str) -> None:
+        """Refuse to change an argument in place."""
+        if self.origin:
+            unsupported(
+                f"{what} of argument '{self.origin}' (or a view of it) in place", "a new value: y = x + 1, y = x.copy()"
+            )
+
+    def assign(self, value: TracedTensor) -> None:
+        """Take the elements of a tensor of the same shape."""
+        self.require_own("assigning to elements")
+        view = self._view
+        if view is None:
+            self._node, self._weak = value.node, value.weak
+            self._version += 1
+        elif view.undo is None:
+            unsupported("assigning through a reshaped or broadcast array", "assigning to the array itself")
+        else:
+            view.base.assign(view.undo(view.base, value))
+
+    # -- what a program sees ------------------------------------------------------------------------------------------
 
     @property
     def terms(self) -> Shape:
@@ -325,10 +418,7 @@ class TracedTensor(Traced):
     @property
     def size(self) -> Size | int:
         """The number of elements."""
-        total = ix.const(1)
-        for s in self.terms:
-            total = total * s
-        return as_size(total)
+        return as_size(math.prod(self.terms, start=ix.const(1)))
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -341,7 +431,7 @@ class TracedTensor(Traced):
         handler = METHODS.get(name)
         if handler is None:
             unsupported(f"the array attribute .{name}", ", ".join(f".{m}" for m in sorted(METHODS)))
-        if name == "T":
+        if name in PROPERTIES:
             return handler(self)
 
         def method(*args: Any, **kwargs: Any) -> Any:
@@ -350,19 +440,40 @@ class TracedTensor(Traced):
         return method
 
     def __getitem__(self, key: Any) -> Any:
-        return METHODS["getitem"](self, key)
+        out = METHODS["getitem"](self, key)
+        if isinstance(out, TracedTensor) and out is not self:
+            out._taken = (self, key)
+        return out
 
-    def __setitem__(self, key: Any, value: Any) -> NoReturn:
-        self._refuse_in_place("assigning to elements")
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self.require_own("assigning to elements")
+        if isinstance(value, TracedTensor) and value._view is not None and value._taken is not None:
+            # `y[key] += z` has assigned to the view `y[key]` already.
+            whose, where = value._taken
+            if whose is self and where is key:
+                return
+        METHODS["setitem"](self, key, value)
 
-    def _refuse_in_place(self, what: str) -> NoReturn:
-        whose = f" of argument '{self.origin}' (or a view of it)" if self.origin else ""
-        unsupported(f"{what}{whose} in place", "a new value: y = x + 1, np.where, np.concatenate")
+    def update(self, ufunc: np.ufunc, other: Any) -> Any:
+        """What an in-place operator does."""
+        self.require_own("an update")
+        if self.ndim == 0:
+            # NumPy's scalars do not change either.
+            return call_ufunc(ufunc, self, other)
+        METHODS["setitem"](self, Ellipsis, call_ufunc(ufunc, self, other))
+        return self
 
-    def _in_place(self, other: Any) -> Any:
-        self._refuse_in_place("an update")
-
-    __iadd__ = __isub__ = __imul__ = __itruediv__ = __ifloordiv__ = __imod__ = __ipow__ = __imatmul__ = _in_place
+    __iadd__ = _in_place_operator(np.add)
+    __isub__ = _in_place_operator(np.subtract)
+    __imul__ = _in_place_operator(np.multiply)
+    __itruediv__ = _in_place_operator(np.true_divide)
+    __ifloordiv__ = _in_place_operator(np.floor_divide)
+    __imod__ = _in_place_operator(np.remainder)
+    __ipow__ = _in_place_operator(np.power)
+    __imatmul__ = _in_place_operator(np.matmul)
+    __iand__ = _in_place_operator(np.bitwise_and)
+    __ior__ = _in_place_operator(np.bitwise_or)
+    __ixor__ = _in_place_operator(np.bitwise_xor)
 
     def __bool__(self) -> NoReturn:
         unsupported("a branch on the data of a tensor", "np.where(condition, a, b)")
@@ -372,13 +483,16 @@ class TracedTensor(Traced):
 
     __float__ = __int__ = __index__ = __complex__ = __round__ = _refuse_number
 
-    def __iter__(self) -> NoReturn:
-        unsupported("iterating over a tensor", "whole-array operations, or x[i] with plain integers")
+    def __iter__(self) -> Iterator[Any]:
+        if not self.ndim:
+            raise AxonError("iterating over a scalar", where=str(here()), accepted="arrays of rank 1 or more")
+        for position in range(current().sizes.force(self.terms[0], "a loop over the first axis of a tensor")):
+            yield self[position]
 
     def __len__(self) -> int:
-        if not self.node.shape:
+        if not self.ndim:
             raise AxonError("len() of a scalar", where=str(here()))
-        return current().sizes.force(self.node.shape[0], "len() of a tensor")
+        return current().sizes.force(self.terms[0], "len() of a tensor")
 
     def __contains__(self, value: Any) -> NoReturn:
         unsupported("`in` on the data of a tensor", "np.where(condition, a, b)")

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from xdsl.dialects.builtin import IntegerAttr, StringAttr, TensorType
 from xdsl.ir import Attribute
@@ -14,7 +14,11 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from axon_mlir.dialects.tensor_hl.base import TensorHlOp, Word, element_kind
+from axon_mlir.semantics import terms as t
+from axon_mlir.semantics.denotation import UNDEFINED
 from axon_mlir.semantics.index import Index
+from axon_mlir.semantics.interpret import Interpretable, Interpreter
+from axon_mlir.semantics.shapes import shape_of
 
 
 @irdl_op_definition
@@ -66,3 +70,23 @@ class IotaOp(TensorHlOp):
     y = result_def(TensorType)
     axis = prop_def(IntegerAttr)
     traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class EmptyOp(TensorHlOp, Interpretable):
+    """Elements that nobody has written: a program that reads one is proved equal to nothing."""
+
+    name = "tensor_hl.empty"
+    MEANING: ClassVar[str] = "op empty() <unwritten: real, shape: indices> -> z[shape...] { z[s...] = unwritten }"
+
+    y = result_def(TensorType)
+    traits = traits_def(Pure())
+
+    @classmethod
+    def adjust(cls, attributes: dict[str, Any], operand_types: Sequence[Attribute]) -> None:
+        """What is read is the tensor that stands for unwritten elements."""
+        attributes["unwritten"] = t.Read(UNDEFINED, ())
+
+    def interpret(self, run: Interpreter) -> None:
+        """Garbage."""
+        run.bind(self.result, run.garbage([run.number(n) for n in shape_of(self.y.type)]))

@@ -178,3 +178,37 @@ class CastOp(TensorHlOp):
         source, target = (element_kind(t) for t in (self.operand_types[0], self.result_types[0]))
         if order.index(source) > order.index(target):
             raise VerifyException(f"from {source} to {target} elements is not supported")
+
+
+@irdl_op_definition
+class TruncateOp(TensorHlOp):
+    """Floats to integers: towards zero, as NumPy's `astype`."""
+
+    name = "tensor_hl.truncate"
+    MEANING: ClassVar[str] = (
+        "op truncate(x[S...]) -> z[S...] { z[s...] = if x[s...] < 0 then -floor(-x[s...]) else floor(x[s...]) }"
+    )
+
+    x = operand_def(TensorType)
+    y = result_def(TensorType)
+    traits = traits_def(Pure())
+    SAME_KIND: ClassVar[bool] = False
+
+    def verify_elements(self) -> None:
+        """From floats to integers."""
+        if [element_kind(t) for t in (*self.operand_types, *self.result_types)] != ["float", "int"]:
+            raise VerifyException("converts floats to integers")
+
+
+@irdl_op_definition
+class ClampOp(TensorHlOp):
+    """Between two bounds, which are scalars: the least of the upper one and what is at least the lower one."""
+
+    name = "tensor_hl.clamp"
+    MEANING: ClassVar[str] = "op clamp(x[S...], a[], b[]) -> z[S...] { z[s...] = min(max(x[s...], a), b) }"
+
+    x = operand_def(TensorType)
+    low = operand_def(TensorType)
+    high = operand_def(TensorType)
+    y = result_def(TensorType)
+    traits = traits_def(Pure())

@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from math import prod
+from typing import Any, ClassVar, cast
 
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, StringAttr, TensorType
 from xdsl.ir import Attribute
@@ -14,6 +15,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from axon_mlir.dialects.tensor_hl.base import TensorHlOp, Word
 from axon_mlir.semantics.functions import MONOIDS
+from axon_mlir.semantics.index import const
 from axon_mlir.semantics.shapes import shape_of
 
 _MONOID = Word("monoid", "name", choices=tuple(MONOIDS))
@@ -34,6 +36,47 @@ class ReduceOp(TensorHlOp):
     y = result_def(TensorType)
     monoid = prop_def(StringAttr)
     axes = prop_def(DenseArrayBase)
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class MeanOp(TensorHlOp):
+    """The sum over axes, divided by the number of elements. `tensor_hl.mean %x axes [1] : T -> R`."""
+
+    name = "tensor_hl.mean"
+    MEANING: ClassVar[str] = (
+        "op mean(x[S...]) <axes: ints, count: index> -> z[drop(S..., axes)...] "
+        "{ z[s...] = sum(r... < pick(S..., axes)...: x[weave(s..., r..., axes)...]) / count }"
+    )
+    WORDS: ClassVar[tuple[Word, ...]] = (Word("axes", "ints", "axes"),)
+
+    x = operand_def(TensorType)
+    y = result_def(TensorType)
+    axes = prop_def(DenseArrayBase)
+    traits = traits_def(Pure())
+
+    @classmethod
+    def adjust(cls, attributes: dict[str, Any], operand_types: Sequence[Attribute]) -> None:
+        """The count is the product of the folded axes."""
+        shape, axes = shape_of(operand_types[0]), cast("tuple[int, ...]", attributes["axes"])
+        attributes["count"] = prod((shape[a] for a in axes if a < len(shape)), start=const(1))
+
+
+@irdl_op_definition
+class AffineScanOp(TensorHlOp):
+    """The recurrence `z[n] = a[n] * z[n - 1] + b[n]` along an axis, from zero."""
+
+    name = "tensor_hl.affine_scan"
+    MEANING: ClassVar[str] = (
+        "op affine_scan(a[P...{axis}, N, Q...], b[P..., N, Q...]) <axis: int> -> z[P..., N, Q...] "
+        "{ z[p..., n, q...] = sum(k <= n: b[p..., k, q...] * prod(j < n - k: a[p..., k + 1 + j, q...])) }"
+    )
+    WORDS: ClassVar[tuple[Word, ...]] = (Word("axis", "int", "axis"),)
+
+    factor = operand_def(TensorType)
+    summand = operand_def(TensorType)
+    y = result_def(TensorType)
+    axis = prop_def(IntegerAttr)
     traits = traits_def(Pure())
 
 

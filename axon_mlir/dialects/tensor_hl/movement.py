@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import prod
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, IntegerAttr, StringAttr, TensorType
 from xdsl.ir import Attribute
@@ -14,7 +14,8 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from axon_mlir.dialects.tensor_hl.base import TensorHlOp, Word
-from axon_mlir.semantics.index import const
+from axon_mlir.semantics.index import Index, const
+from axon_mlir.semantics.meaning import OpMeaning, parse_op
 from axon_mlir.semantics.shapes import shape_of
 
 
@@ -118,7 +119,7 @@ class SqueezeOp(TensorHlOp):
 
 @irdl_op_definition
 class SliceOp(TensorHlOp):
-    """A box of elements: `sizes` of them along each axis, from `offsets` on, every `steps`-th."""
+    """A box of elements: `sizes` of them along each axis, from `offsets` on, every `steps`-th; negative: backwards."""
 
     name = "tensor_hl.slice"
     MEANING: ClassVar[str] = (
@@ -139,19 +140,113 @@ class SliceOp(TensorHlOp):
     traits = traits_def(Pure())
 
     def verify_conditions(self) -> None:
-        """Every axis has an offset and a positive step; what is decidable of the bounds holds."""
+        """Every axis has an offset and a step that is not 0; what is decidable of the bounds holds."""
         shape = shape_of(self.operand_types[0])
         offsets, steps = self.value("offsets"), self.value("steps")
         if len(offsets) != len(shape) or len(steps) != len(shape):
             raise VerifyException(f"needs {len(shape)} offsets, sizes and steps")
+        if any(s == 0 for s in steps):
+            raise VerifyException("a step of 0")
+        _verify_box("reads", shape, offsets, self.value("sizes"), steps)
+
+
+def _verify_box(
+    what: str, shape: Sequence[Index], offsets: Sequence[Index], sizes: Sequence[Index], steps: Sequence[int]
+) -> None:
+    """What is decidable of the bounds holds."""
+    for axis, (offset, size, step, extent) in enumerate(zip(offsets, sizes, steps, shape, strict=True)):
+        for end in (offset, offset + (size - 1) * step):
+            below, above = end.constant, (extent - 1 - end).constant
+            if (below is not None and below < 0) or (above is not None and above < 0):
+                raise VerifyException(f"{what} outside axis {axis} of size {extent}")
+
+
+@irdl_op_definition
+class InsertOp(TensorHlOp):
+    """The first operand with a box of elements replaced by the second: from `offsets` on, every `steps`-th."""
+
+    name = "tensor_hl.insert"
+    MEANING: ClassVar[str] = (
+        "op insert(x[N0], y[L0]) <offsets: indices, steps: ints> -> z[N0] "
+        "{ z[i0] = if at(offsets, 0) <= i0 and i0 < at(offsets, 0) + L0 * at(steps, 0) "
+        "and (i0 - at(offsets, 0)) % at(steps, 0) == 0 then y[(i0 - at(offsets, 0)) // at(steps, 0)] else x[i0] }"
+    )
+    """The meaning for one axis; for more, the condition holds for each of them."""
+    WORDS: ClassVar[tuple[Word, ...]] = (Word("offsets", "indices", "offsets"), Word("steps", "ints", "steps"))
+
+    x = operand_def(TensorType)
+    part = operand_def(TensorType)
+    y = result_def(TensorType)
+    offsets = prop_def(ArrayAttr)
+    steps = prop_def(DenseArrayBase)
+    traits = traits_def(Pure())
+
+    @classmethod
+    def meaning_of(cls, properties: Mapping[str, Attribute | None]) -> OpMeaning:
+        """The text with an index per axis."""
+        offsets = properties["offsets"]
+        assert isinstance(offsets, ArrayAttr)
+        rank = len(cast("ArrayAttr[Attribute]", offsets).data)
+
+        def each(text: str, separator: str = ", ") -> str:
+            return separator.join(text.replace("0", str(n)) for n in range(rank))
+
+        inside = [
+            f"at(offsets, {n}) <= i{n} and i{n} < at(offsets, {n}) + L{n} * at(steps, {n}) "
+            f"and (i{n} - at(offsets, {n})) % at(steps, {n}) == 0"
+            for n in range(rank)
+        ]
+        return parse_op(
+            f"op insert(x[{each('N0')}], y[{each('L0')}]) <offsets: indices, steps: ints> -> z[{each('N0')}] "
+            f"{{ z[{each('i0')}] = if {' and '.join(inside)} "
+            f"then y[{each('(i0 - at(offsets, 0)) // at(steps, 0)')}] else x[{each('i0')}] }}"
+        )
+
+    def verify_conditions(self) -> None:
+        """Steps are positive; what is decidable of the bounds holds."""
+        steps = self.value("steps")
+        if len(steps) != len(self.value("offsets")):
+            raise VerifyException("as many steps as offsets")
         if any(s < 1 for s in steps):
             raise VerifyException("steps must be positive")
-        for axis, (offset, size, step, extent) in enumerate(
-            zip(offsets, self.value("sizes"), steps, shape, strict=True)
-        ):
-            first, beyond = offset.constant, (extent - offset - (size - 1) * step - 1).constant
-            if (first is not None and first < 0) or (beyond is not None and beyond < 0):
-                raise VerifyException(f"reads outside axis {axis} of size {extent}")
+        shape, sizes = (shape_of(t) for t in self.operand_types)
+        _verify_box("writes", shape, self.value("offsets"), sizes, steps)
+
+
+@irdl_op_definition
+class RepeatOp(TensorHlOp):
+    """Every element `times` times in a row along an axis."""
+
+    name = "tensor_hl.repeat"
+    MEANING: ClassVar[str] = (
+        "op repeat(x[P...{axis}, N, Q...]) <axis: int, times: index> -> z[P..., N * times, Q...] "
+        "{ z[p..., i, q...] = x[p..., i // times, q...] }"
+    )
+    WORDS: ClassVar[tuple[Word, ...]] = (Word("axis", "int", "axis"), Word("times", "index", "times"))
+
+    x = operand_def(TensorType)
+    y = result_def(TensorType)
+    axis = prop_def(IntegerAttr)
+    times = prop_def(StringAttr)
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class TileOp(TensorHlOp):
+    """The whole axis `times` times over."""
+
+    name = "tensor_hl.tile"
+    MEANING: ClassVar[str] = (
+        "op tile(x[P...{axis}, N, Q...]) <axis: int, times: index> -> z[P..., N * times, Q...] "
+        "{ z[p..., i, q...] = x[p..., i % N, q...] }"
+    )
+    WORDS: ClassVar[tuple[Word, ...]] = (Word("axis", "int", "axis"), Word("times", "index", "times"))
+
+    x = operand_def(TensorType)
+    y = result_def(TensorType)
+    axis = prop_def(IntegerAttr)
+    times = prop_def(StringAttr)
+    traits = traits_def(Pure())
 
 
 @irdl_op_definition

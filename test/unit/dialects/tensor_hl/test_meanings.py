@@ -8,17 +8,19 @@ from typing import Any
 
 import numpy as np
 import pytest
-from xdsl.dialects.builtin import ModuleOp, f32
+from xdsl.dialects.builtin import ModuleOp, f32, i32
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Region
 
 from axon_mlir.dialects.tensor_hl import ELEMENTWISE, OPERATIONS, TensorHlOp
 from axon_mlir.host.registry import make_context
+from axon_mlir.semantics.denotation import denote_function
 from axon_mlir.semantics.domains import Float64
 from axon_mlir.semantics.functions import FUNCTIONS
 from axon_mlir.semantics.index import const, size
 from axon_mlir.semantics.interpret import evaluate_function
 from axon_mlir.semantics.shapes import tensor_type
+from axon_mlir.smt.guards import reads_undefined
 from axon_mlir.transforms.algebra.tensor_hl_canonicalize import TensorHlCanonicalize
 from axon_mlir.transforms.algebra.tensor_hl_decompose import EXPANSIONS, TensorHlDecompose
 
@@ -27,7 +29,8 @@ M, N = size("M"), size("N")
 
 def build(name: str, shapes: list[tuple[Any, ...]], **attributes: Any) -> tuple[ModuleOp, FuncOp]:
     """A module with a function that is one operation."""
-    types = [tensor_type(s, "f32") for s in shapes]
+    places = {"gather": [1], "scatter": [1]}.get(name, [])
+    types = [tensor_type(s, "i32" if n in places else "f32") for n, s in enumerate(shapes)]
     block = Block(arg_types=types)
     op = OPERATIONS[name](*block.args, element_type=attributes.pop("element_type", f32), **attributes)
     assert isinstance(op, TensorHlOp)
@@ -62,6 +65,34 @@ def _softmax(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 def _layer_norm(x: Any, g: Any, b: Any) -> Any:
     c = x - x.mean(axis=-1, keepdims=True)
     return c / np.sqrt((c * c).mean(axis=-1, keepdims=True) + 0.25) * g + b
+
+
+PLACES = np.array([[0, 6, 3], [3, 3, 1]])
+LABELS = np.array([6, 0, 2, 2])
+ROW = np.array([5, 0, 5])
+
+
+def _backwards(x: Any) -> Any:
+    return x[::-1, ::-3]
+
+
+def _inserted(x: Any, y: Any) -> Any:
+    out = x.copy()
+    out[1:3, ::2] = y
+    return out
+
+
+def _scattered(x: Any, i: Any, y: Any) -> Any:
+    out = x.copy()
+    out[:, i] = y
+    return out
+
+
+def _recurrence(a: Any, b: Any) -> Any:
+    out = np.zeros_like(b)
+    for n in range(b.shape[1]):
+        out[:, n] = (a[:, n] * out[:, n - 1] if n else 0) + b[:, n]
+    return out
 
 
 CASES: list[tuple[str, list[tuple[Any, ...]], dict[str, Any], list[Any], Callable[..., Any]]] = [
@@ -107,6 +138,17 @@ CASES: list[tuple[str, list[tuple[Any, ...]], dict[str, Any], list[Any], Callabl
         lambda x, y: (x * y).sum(-1),
     ),
     ("matmul", [(M, N), (M, N)], {"lhs_contract": [1, 0], "rhs_contract": [1, 0]}, [X, Y], lambda x, y: (x * y).sum()),
+    ("slice", [(M, N)], {"offsets": [M - 1, N - 1], "sizes": [M, (N + 2) // 3], "steps": [-1, -3]}, [X], _backwards),
+    ("insert", [(M, N), (M - 2, (N + 1) // 2)], {"offsets": [1, 0], "steps": [1, 2]}, [X, Y[:2, :4]], _inserted),
+    ("repeat", [(M, N)], {"axis": 1, "times": 3}, [X], lambda x: np.repeat(x, 3, axis=1)),
+    ("tile", [(M, N)], {"axis": 0, "times": 2}, [X], lambda x: np.tile(x, (2, 1))),
+    ("gather", [(M, N), (const(2), const(3))], {"axis": 1}, [X, PLACES], lambda x, i: x[:, i]),
+    ("gather", [(M, N), (M,)], {"batch": 1, "axis": 1}, [X, LABELS], lambda x, i: x[np.arange(4), i]),
+    ("scatter", [(M, N), (const(3),), (M, const(3))], {"axis": 1}, [X, ROW, Y[:, :3]], _scattered),
+    ("clamp", [(M, N), (), ()], {}, [X, np.float64(0.8), np.float64(1.2)], np.clip),
+    ("mean", [(M, N)], {"axes": [0, 1]}, [X], lambda x: x.mean()),
+    ("mean", [(M, N)], {"axes": [0]}, [X], lambda x: x.mean(axis=0)),
+    ("affine_scan", [(M, N), (M, N)], {"axis": 1}, [X, Y], _recurrence),
     ("softmax", [(M, N)], {"axis": 0}, [X], _softmax),
     (
         "rms_norm",
@@ -143,6 +185,19 @@ def test_creation() -> None:
     np.testing.assert_array_equal(run(function), [0.1, 0.1])
     _, function = build("size", [], term=2 * N + 1)
     assert run(function, N=4) == 9
+
+
+def test_truncate() -> None:
+    _, function = build("truncate", [(M, N)], element_type=i32)
+    x = np.linspace(-3.5, 3.5, 28).reshape(4, 7)
+    np.testing.assert_array_equal(run(function, x), np.trunc(x))
+
+
+def test_empty() -> None:
+    _, function = build("empty", [], shape=(M, N))
+    assert np.all(np.isnan(run(function)))
+    (output,) = denote_function(function).outputs
+    assert reads_undefined(output.body)
 
 
 @pytest.mark.parametrize("name", ["silu", "sigmoid", "relu"])

@@ -7,7 +7,7 @@ import numpy as np
 
 
 def unsupported_function(x):
-    return np.linalg.norm(x)  # HERE: np.linalg.norm is not supported
+    return np.linalg.inv(x)  # HERE: np.linalg.inv is not supported
 
 
 def unsupported_ufunc(x):
@@ -15,7 +15,7 @@ def unsupported_ufunc(x):
 
 
 def unsupported_method(x):
-    return x.argmax()  # HERE: the array attribute .argmax is not supported
+    return x.argsort()  # HERE: the array attribute .argsort is not supported
 
 
 def unsupported_option(x):
@@ -37,11 +37,38 @@ def number(x):
 
 
 def iteration(x):
-    return sum(row for row in x)  # HERE: iterating over a tensor is not supported
+    return [row for row in x.sum()]  # HERE: iterating over a scalar
 
 
 def mask(x):
-    return x[x > 0]  # HERE: indexing with TracedTensor is not supported
+    return x[x > 0]  # HERE: indexing with truth values (the shape depends on data) is not supported
+
+
+def float_positions(x):
+    return x[x]  # HERE: indexing with an array of f32 is not supported
+
+
+def text_index(x):
+    return x["a"]  # HERE: indexing with str is not supported
+
+
+def parted_assignment(x):
+    y = np.zeros((3, 4, 5))
+    i = np.arange(3)
+    y[i, :, i] = x.sum()  # HERE: assigning through arrays of positions with a slice between them
+    return y
+
+
+def too_many_indices(x):
+    return x[0, 1, 2]  # HERE: 3 indices into an array of rank 2
+
+
+def two_ellipses(x):
+    return x[..., ...]  # HERE: more than one ellipsis in an index
+
+
+def no_step(x):
+    return x[::0]  # HERE: a slice with step 0
 
 
 def positions(x):
@@ -72,13 +99,68 @@ def update_view(x):
 
 
 def assignment(x):
-    y = x + 1
-    y[0] = 2  # HERE: assigning to elements in place is not supported
+    y = x[1:]
+    y[0] = 2  # HERE: assigning to elements of argument 'x' (or a view of it) in place is not supported
     return y
 
 
+def reshaped(x):
+    y = (x + 1).reshape(-1)
+    y[0] = 2  # HERE: assigning through a reshaped or broadcast array is not supported
+    return y
+
+
+def stale(x):
+    y = x + 1
+    flat = y.reshape(-1)
+    y[0] = 2
+    return flat + 1  # HERE: reading a reshaped array after the array it came from was assigned to
+
+
+def repeated(x):
+    y = np.broadcast_to(x.sum(), x.shape)
+    y[0] = 2  # HERE: assigning through a reshaped or broadcast array is not supported
+    return y
+
+
+def cut_off(x):
+    y = np.zeros(x.shape, dtype=np.int32)
+    y[0] = x[0]  # HERE: storing f32 in an array of i32 (NumPy would cut it off) is not supported
+    return y
+
+
+def wrong_part(x):
+    y = np.zeros((4, 3))
+    y[...] = x  # HERE: np.broadcast_to: sizes differ, x1 (6) and 3
+    return y
+
+
+def pieces(x):
+    return x + np.random.default_rng(1).uniform(size=(4, 6, 20))  # HERE: a constant array that falls into more than 256
+
+
+def unequal_parts(x):
+    return np.split(x, 4, axis=1)  # HERE: np.split into 4 equal parts: sizes differ, x1 (6) and 4 * ((x1) // (4)) (4)
+
+
+def strange_norm(x):
+    return np.linalg.norm(x, ord="nuc")  # HERE: np.linalg.norm with ord='nuc' over 2 axes is not supported
+
+
+def padding(x):
+    return np.pad(x, 1, mode="edge")  # HERE: np.pad with mode='edge' is not supported
+
+
+def repeats(x):
+    return np.repeat(x, [1, 2, 3, 4], axis=0)  # HERE: np.repeat with a number for each element is not supported
+
+
+def integer_quotient(x):
+    return np.arange(x.shape[0]) // (np.arange(x.shape[0]) + 1)  # HERE: np.floor_divide of i32 arrays is not supported
+
+
 def output(x):
-    return np.exp(x, out=x)  # HERE: np.exp with out= (or an in-place operator) is not supported
+    return np.exp(x, out=x)  # HERE: an update of argument 'x' (or a view of it) in place is not supported
 
 
 def double_precision(x):
@@ -87,10 +169,6 @@ def double_precision(x):
 
 def double_ones(x):
     return np.ones(x.shape, dtype=np.float64)  # HERE: dtype float64 is not supported
-
-
-def table(x):
-    return x + np.array([1.0, 2.0, 3.0])  # HERE: a constant array with different entries is not supported
 
 
 def wrong_axis(x):

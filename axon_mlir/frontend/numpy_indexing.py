@@ -1,0 +1,284 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Reading and assigning elements: integers, slices, None and `...` make views, integer arrays gather and scatter."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+
+from axon_mlir.errors import AxonError
+from axon_mlir.frontend import operations as ops
+from axon_mlir.frontend.places import here
+from axon_mlir.frontend.recording import Node, Shape, current
+from axon_mlir.frontend.traced import METHODS, TracedTensor, as_items, as_size, decide, size_term, unsupported
+from axon_mlir.semantics import index as ix
+from axon_mlir.semantics.index import Index
+
+_ACCEPTED = "integers, slices, None, ... and arrays of integers in an index"
+
+
+def getitem(a: Any, key: Any) -> Any:
+    """`a[key]`."""
+    x = ops.as_tensor(a)
+    items = _spread(key, x.ndim)
+    if any(_is_mask(i) for i in items):
+        unsupported("indexing with truth values (the shape depends on data)", "np.where(mask, x, 0)")
+    if any(_is_array(i) for i in items):
+        out = _gathered(_arrays_of(x, items))
+        return TracedTensor(out.node, weak=out.weak)
+    out = _view(x, items)
+    # NumPy gives a scalar, which is no view.
+    return TracedTensor(out.node, weak=out.weak) if out.ndim == 0 and key is not Ellipsis and x.ndim > 0 else out
+
+
+def setitem(a: Any, key: Any, value: Any) -> None:
+    """`a[key] = value`."""
+    x = cast(TracedTensor, a)
+    if _is_mask(key):
+        mask = ops.as_tensor(key)
+        kept = ops.expand(mask, range(mask.ndim, x.ndim))
+        new = ops.stored(value, x, ())
+        chosen = ops.select(kept, new, x)
+        x.assign(ops.broadcast_to(chosen, x.terms))
+        return
+    items = _spread(key, x.ndim)
+    if any(_is_array(i) for i in items):
+        _scatter(_arrays_of(x, items), value)
+        return
+    target = _view(x, items)
+    target.assign(ops.stored(value, target, target.terms))
+
+
+METHODS["getitem"] = getitem
+METHODS["setitem"] = setitem
+
+
+def _is_mask(item: Any) -> bool:
+    if isinstance(item, TracedTensor):
+        return item.node.dtype == "i1"
+    if isinstance(item, np.ndarray):
+        return cast("np.ndarray[Any, np.dtype[Any]]", item).dtype == np.bool_
+    return isinstance(item, bool | np.bool_)
+
+
+def _is_array(item: Any) -> bool:
+    return isinstance(item, TracedTensor | np.ndarray | list)
+
+
+def _spread(key: Any, rank: int) -> list[Any]:
+    """The items of an index, the ellipsis written out."""
+    items = list(as_items(key)) if isinstance(key, tuple) else [key]
+    taken = sum(1 for i in items if i is not None and i is not Ellipsis)
+    if taken > rank:
+        raise AxonError(f"{taken} indices into an array of rank {rank}", where=str(here()))
+    dots = [n for n, i in enumerate(items) if i is Ellipsis]
+    if len(dots) > 1:
+        raise AxonError("more than one ellipsis in an index", where=str(here()))
+    at = dots[0] if dots else len(items)
+    items[at : at + 1] = [slice(None)] * (rank - taken)
+    return items
+
+
+# -- views -------------------------------------------------------------------------------------------------------------
+
+
+def _view(x: TracedTensor, items: list[Any]) -> TracedTensor:
+    """Basic indexing: every axis has an integer or a slice."""
+    offsets: list[Index] = []
+    lengths: list[Index] = []
+    steps: list[int] = []
+    dropped: list[int] = []
+    inserted: list[int] = []
+    position = 0
+    for item in items:
+        if item is None:
+            inserted.append(position)
+            position += 1
+            continue
+        extent = x.terms[len(offsets)]
+        if isinstance(item, slice):
+            offset, length, step = _span(cast("slice[Any, Any, Any]", item), extent)
+            position += 1
+        elif (term := size_term(item)) is not None:
+            offset, length, step = _element(term, extent, len(offsets)), ix.const(1), 1
+            dropped.append(len(offsets))
+        else:
+            unsupported(f"indexing with {type(item).__name__}", _ACCEPTED)
+        offsets.append(offset)
+        lengths.append(length)
+        steps.append(step)
+    out = ops.slice_box(x, offsets, lengths, steps)
+    return ops.expand(ops.squeeze(out, dropped), inserted)
+
+
+def _from_front(term: Index, extent: Index, why: str) -> Index:
+    """A position that may count from the end, counted from the front."""
+    sizes = current().sizes
+    if sizes.at_least(term, 0):
+        return term
+    if not sizes.at_least(-term, 1):
+        term = ix.const(sizes.force(term, f"{why} whose sign depends on a size"))
+    return extent + term if term.constant is None or term.constant < 0 else term
+
+
+def _element(term: Index, extent: Index, axis: int) -> Index:
+    sizes = current().sizes
+    term = _from_front(term, extent, "an index")
+    if sizes.at_least(term, 0) and sizes.at_least(extent - term, 1):
+        return term
+    number, bound = sizes.value_of(term), sizes.value_of(extent)
+    if number is not None and bound is not None and not 0 <= number < bound:
+        raise AxonError(f"index {number} is outside axis {axis} of size {bound}", where=str(here()))
+    # In bounds for the given sizes only: the axis is no longer generic.
+    sizes.force(extent, "indexing an element")
+    return sizes.resolve(term)
+
+
+def _span(item: slice[Any, Any, Any], extent: Index) -> tuple[Index, Index, int]:
+    """Offset, length and step of a slice, clamped to the axis as NumPy does."""
+    step_term = ix.const(1) if item.step is None else ops.read_size(item.step, "a slice")
+    step = current().sizes.force(step_term, "the step of a slice")
+    if step == 0:
+        raise AxonError("a slice with step 0", where=str(here()), accepted="a step that is not 0")
+    low, high = (ix.const(0), extent) if step > 0 else (ix.const(-1), extent - 1)
+    first, last = (low, high) if step > 0 else (high, low)
+    start = first if item.start is None else _clamp(ops.read_size(item.start, "a slice"), extent, low, high)
+    stop = last if item.stop is None else _clamp(ops.read_size(item.stop, "a slice"), extent, low, high)
+    length = ix.ceil_div(stop - start if step > 0 else start - stop, abs(step))
+    known = current().sizes.value_of(length)
+    if known is not None and known < 1:
+        unsupported("an empty slice", "slices of at least one element")
+    return start, length, step
+
+
+def _clamp(term: Index, extent: Index, low: Index, high: Index) -> Index:
+    sizes = current().sizes
+    term = _from_front(term, extent, "a bound of a slice")
+    if not sizes.at_least(term - low, 0):
+        term = ix.maximum(term, low)
+    return term if sizes.at_least(high - term, 0) else ix.minimum(term, high)
+
+
+# -- arrays of positions -----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Arrays:
+    """An index with arrays: what basic indexing leaves, and the axes of it that arrays choose from."""
+
+    base: TracedTensor
+    axes: list[int]
+    positions: list[TracedTensor]
+    shape: Shape
+    """What the arrays broadcast to."""
+    together: bool
+    """Whether no slice stands between the arrays: their axes then stay in place, otherwise they go first."""
+
+
+def _arrays_of(x: TracedTensor, items: list[Any]) -> _Arrays:
+    fancy = [n for n, i in enumerate(items) if _is_array(i) or size_term(i) is not None]
+    arrays = [n for n in fancy if _is_array(items[n])]
+    base = _view(x, [slice(None) if n in arrays else i for n, i in enumerate(items)])
+    axes = [n - sum(1 for m in fancy if m < n and m not in arrays) for n in arrays]
+    positions = [ops.as_tensor(items[n]) for n in arrays]
+    for p in positions:
+        if ops.kind(p.node.dtype) != 1:
+            unsupported(f"indexing with an array of {p.node.dtype}", _ACCEPTED)
+    shape = ops.common_shape([p.terms for p in positions], "an index")
+    return _Arrays(base, axes, positions, shape, fancy == list(range(fancy[0], fancy[0] + len(fancy))))
+
+
+def _gathered(arrays: _Arrays) -> TracedTensor:
+    x, axes, positions = arrays.base, list(arrays.axes), list(arrays.positions)
+    place, rank = (axes[0] if arrays.together else 0), len(arrays.shape)
+    batch = _counting(arrays)
+    if batch is not None:
+        # One array counts along the first of their axes: each position there has its own row.
+        x = _axis_first(x, axes.pop(batch))
+        positions.pop(batch)
+        axes = [n + (n < arrays.axes[batch]) for n in axes]
+    shared = 1 if batch is not None else 0
+    x, axis, flat = _one_axis(x, axes, positions, arrays.shape)
+    out = ops.gather(x, flat, shared, axis)
+    if shared:
+        order = list(range(1, axis))
+        out = ops.transpose(out, [*order, 0, *(n for n in range(out.ndim) if n and n not in order)])
+        axis -= 1
+    rest = [n for n in range(out.ndim) if not axis <= n < axis + rank]
+    return ops.transpose(out, [*rest[:place], *range(axis, axis + rank), *rest[place:]])
+
+
+def _scatter(arrays: _Arrays, value: Any) -> None:
+    x, axes = arrays.base, arrays.axes
+    if not arrays.together:
+        unsupported("assigning through arrays of positions with a slice between them", "arrays next to each other")
+    rest = [s for n, s in enumerate(x.terms) if n not in axes]
+    first = axes[0]
+    new = ops.stored(value, x, (*rest[:first], *arrays.shape, *rest[first:]))
+    batch = _counting(arrays)
+    if batch is not None and len(arrays.shape) == 1 and len(axes) == 2:
+        # One element a row: a choice at each column.
+        column = axes[1 - batch]
+        wanted = ops.broadcast_to(arrays.positions[1 - batch], arrays.shape)
+        wanted = ops.expand(wanted, [n for n in range(x.ndim) if n != axes[batch]])
+        chosen = ops.compare("eq", ops.iota(x.terms, column), wanted)
+        x.assign(ops.select(chosen, ops.expand(new, [column]), x))
+        return
+    bare, axis, flat = _one_axis(x, axes, arrays.positions, arrays.shape)
+    count = math.prod(arrays.shape, start=ix.const(1))
+    part = ops.reshape(new, (*rest[:first], count, *rest[first:]))
+    done = ops.reshape(ops.scatter(bare, ops.reshape(flat, (count,)), part, axis), x.terms)
+    x.assign(done)
+
+
+def _axis_first(x: TracedTensor, axis: int) -> TracedTensor:
+    return ops.transpose(x, [axis, *(n for n in range(x.ndim) if n != axis)])
+
+
+def _one_axis(
+    x: TracedTensor, axes: list[int], positions: list[TracedTensor], shape: Shape
+) -> tuple[TracedTensor, int, TracedTensor]:
+    """Several indexed axes as one, in row-major order: the tensor, the axis, the positions along it."""
+    first = axes[0]
+    rest = [n for n in range(x.ndim) if n not in axes]
+    before = sum(1 for n in rest if n < first)
+    x = ops.transpose(x, [*rest[:before], *axes, *rest[before:]])
+    terms = x.terms
+    count = len(axes)
+    flat = positions[0]
+    for n, more in enumerate(positions[1:], start=1):
+        flat = ops.elementwise("add", ops.elementwise("mul", flat, as_size(terms[before + n])), more)
+    flat = TracedTensor(ops.broadcast_node(flat.node, shape))
+    total = math.prod(terms[before : before + count], start=ix.const(1))
+    return ops.reshape(x, (*terms[:before], total, *terms[before + count :])), before, flat
+
+
+def _counting(arrays: _Arrays) -> int | None:
+    """Which of the arrays is 0, 1, 2, ... along the first of their axes, and as long as the axis that it indexes."""
+    if len(arrays.positions) < 2 or not arrays.shape:
+        return None
+    sizes = current().sizes
+    for n, (axis, p) in enumerate(zip(arrays.axes, arrays.positions, strict=True)):
+        if p.ndim < len(arrays.shape) or _counted_axis(p.node) != 0:
+            continue
+        have, want = sizes.resolve(arrays.shape[0]), arrays.base.terms[axis]
+        number = sizes.value_of(have)
+        if decide(np.equal, have, want) or (number is not None and number == sizes.value_of(want)):
+            sizes.unify(have, want, "an index")
+            return n
+    return None
+
+
+def _counted_axis(node: Node) -> int | None:
+    """The axis along which a node holds its position."""
+    match node.kind:
+        case "iota":
+            return int(node.attributes["axis"])
+        case "broadcast":
+            inner = _counted_axis(node.operands[0])
+            return None if inner is None else int(node.attributes["dims"][inner])
+        case _:
+            return None
