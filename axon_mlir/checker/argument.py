@@ -7,7 +7,7 @@ answer decides.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import chain, product
@@ -19,7 +19,8 @@ from xdsl.dialects.func import FuncOp
 from axon_mlir.checker.text import Question, Reals, Rejected, equality, integers
 from axon_mlir.semantics import normal as nf
 from axon_mlir.semantics import terms as t
-from axon_mlir.semantics.constants import Exact, replaced
+from axon_mlir.semantics.agreement import agree
+from axon_mlir.semantics.constants import Exact, acceptable, replaced
 from axon_mlir.semantics.conversions import ProofNormalizer, denote, is_lowered
 from axon_mlir.semantics.denotation import Denotation, range_of, unfinished
 from axon_mlir.semantics.functions import MONOIDS
@@ -35,17 +36,17 @@ class Argument:
     """States the obligations again. `stored` are the scripts of the certificate, used to follow its decisions."""
 
     stored: frozenset[str]
+    constants: Sequence[Mapping[Fraction, Exact]]
     questions: list[Question] = field(default_factory=list[Question])
     lemmas: set[str] = field(default_factory=set[str])
     tiles: set[tuple[Index, Index]] = field(default_factory=set[tuple[Index, Index]])
 
     def holds(self, q: Question) -> bool:
         """Whether the certificate has the question; it is noted if so."""
-        for text in (q.text, q.exact):
-            if text in self.stored:
-                self.questions.append(replace(q, text=text))
-                return True
-        return False
+        text = next((x for x in (q.text, q.exact) if x in self.stored), None)
+        if text is not None:
+            self.questions.append(replace(q, text=text))
+        return text is not None
 
     def must(self, q: Question) -> None:
         if not self.holds(q):
@@ -67,7 +68,7 @@ class Argument:
         context = tuple(c for k, d in enumerate(a.shape) for c in range_of(Var(f"o{k}"), d))
         bodies = [self.body(value, context) for value in (a, b)]
         pieces = Pieces(lambda around, goal: self.follows(around, goal, "instance"))
-        forms = [pieces.whole(body, context) for body in bodies]
+        forms = [pieces.whole(replaced(x, e), context) for x, e in zip(bodies, self.constants, strict=True)]
         n = ProofNormalizer()
         x, y = n.term(forms[0]), n.term(forms[1])
         gap = n.add(x, n.scale(y, Fraction(-1)))
@@ -201,17 +202,14 @@ def _base_and_step(gap: nf.Poly, chosen: dict[nf.Atom, nf.OtherFold], size: Size
 
 
 def _side(d: Denotation, manifest: Mapping[str, Any], side: str) -> tuple[t.Binding, Denotation]:
-    """What a certificate takes sizes for, and the program with these sizes and with the constants that are meant."""
+    """What a certificate takes sizes for, and the program with these sizes."""
     binding: t.Binding = {Size(k): parse(v) for k, v in manifest["sizes"][side].items()}
-    exact = {Fraction(c): Exact.parse(e) for c, e in manifest["constants"][side].items()}
-    if not all(e.near(c) for c, e in exact.items()):
-        raise Rejected("constants: a constant is taken for a number too far away")
     if not all(nonnegative(i - 1) for i in binding.values()):
         raise Rejected("sizes: a size may be less than 1")
 
     def tensor(c: t.Comprehension) -> t.Comprehension:
         shape = tuple(d.substitute(binding) for d in c.shape)
-        return replace(c, shape=shape, body=replaced(t.substitute(c.body, binding), exact))
+        return replace(c, shape=shape, body=t.substitute(c.body, binding))
 
     return binding, replace(d, inputs=tuple(map(tensor, d.inputs)), outputs=tuple(map(tensor, d.outputs)))
 
@@ -236,7 +234,11 @@ def state(before: FuncOp, after: FuncOp, manifest: Mapping[str, Any], stored: fr
     free = [theirs.get(s, Index({(s,): 1})) for s in used - own if isinstance(s, Size)]
     if len(set(free)) != len(free) or any(i.atom is None or i.atom in arguments for i in free):
         raise Rejected("sizes: a tile parameter is not free")
-    argument = Argument(stored)
+    exact = [{Fraction(c): Exact.parse(e) for c, e in manifest["constants"][k].items()} for k in ("before", "after")]
+    fit = [acceptable([c.body for c in d.outputs], e) for d, e in zip((left, right), exact, strict=True)]
+    if any(exact) and not (all(fit) and agree(before, after, mine, theirs)):
+        raise Rejected("constants: a constant is taken for what it may not stand for")
+    argument = Argument(stored, exact)
     for side, binding in ((right, theirs), (left, mine)):
         for o in side.obligations:
             hypotheses = [t.substitute_condition(h, binding) for h in o.hypotheses]

@@ -5,20 +5,29 @@ A program that says `x / math.sqrt(2)` and one that says `x * math.sqrt(0.5)` me
 doubles, and `1 / 1.4142135623730951` is not `0.7071067811865476`. Constants within 4 ulp of each other count as one:
 a proof may take such a constant for the exact value that the other program's constants make. It says so, since the
 precision of stored constants changes (numeric class P).
+
+A difference of two near constants is not near the difference of what they stand for. So no constant may become what the
+program's own other constants are or make, none that is compared moves, and the two programs must agree as they are, in
+wide floats, to far more digits than a lost rounding leaves.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import combinations_with_replacement
+from math import prod
 
 from axon_mlir.semantics import terms as t
 from axon_mlir.semantics.walk import subterms
 
 ULPS = 4
 """How far a constant may move, in units in the last place of a double."""
+FACTORS = 3
+MOST_FACTORS = 40
+"""More constants than this are not multiplied with each other."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +63,27 @@ def constants_of(terms: Iterable[t.Term]) -> set[Fraction]:
     """The finite constants in terms, zero left out."""
     found = (y.value for x in terms for y in subterms(x) if isinstance(y, t.Const))
     return {v for v in found if isinstance(v, Fraction) and v != 0}
+
+
+def products(source: Iterable[Fraction]) -> Iterator[Fraction]:
+    """Products of up to `FACTORS` absolute values and reciprocals, those of fewer factors first."""
+    factors = sorted({f for c in source for f in (abs(c), 1 / abs(c))})
+    if len(factors) <= MOST_FACTORS:
+        for count in range(1, FACTORS + 1):
+            yield from dict.fromkeys(Fraction(prod(xs)) for xs in combinations_with_replacement(factors, count))
+
+
+def acceptable(terms: Sequence[t.Term], meant: Mapping[Fraction, Exact]) -> bool:
+    """Whether the constants of a program may stand for these values."""
+    compared = [x for y in terms for s in subterms(y) if isinstance(s, t.Select) for x in t.compared_terms(s.condition)]
+    others = constants_of(terms) - set(meant)
+    own = {v for value in products(others) for v in (Exact(value), Exact(-value), Exact(value, root=True))}
+    return (
+        all(e.near(c) for c, e in meant.items())
+        and len(set(meant.values())) == len(meant)
+        and own.isdisjoint(meant.values())
+        and constants_of(compared).isdisjoint(meant)
+    )
 
 
 def replaced(x: t.Term, meant: Mapping[Fraction, Exact]) -> t.Term:

@@ -9,15 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
-from itertools import combinations_with_replacement
-from math import prod
 
 from axon_mlir.semantics import terms as t
-from axon_mlir.semantics.constants import Exact, constants_of
-
-FACTORS = 3
-MOST_FACTORS = 40
-"""More constants than this are not multiplied with each other."""
+from axon_mlir.semantics.constants import Exact, acceptable, constants_of, products
 
 Meant = Mapping[Fraction, Exact]
 
@@ -29,14 +23,15 @@ def meanings(before: Sequence[t.Term], after: Sequence[t.Term]) -> Iterator[tupl
     """
     mine, theirs = constants_of(before), constants_of(after)
     sides: list[tuple[Meant, Meant]] = [({}, _moved(theirs - mine, mine)), (_moved(mine - theirs, theirs), {})]
-    yield from sorted((s for s in sides if any(s)), key=lambda s: sum(len(str(e)) for m in s for e in m.values()))
+    fit = [s for s in sides if any(s) and acceptable(before, s[0]) and acceptable(after, s[1])]
+    yield from sorted(fit, key=lambda s: sum(len(str(e)) for m in s for e in m.values()))
 
 
 def _moved(constants: set[Fraction], source: set[Fraction]) -> Meant:
     """What makes each constant, with as few factors as possible; those that are exactly made stay."""
     found: dict[Fraction, Exact] = {}
     exact: set[Fraction] = set()
-    candidates = list(_products(source))
+    candidates = list(products(source))
     for c in sorted(constants):
         size = abs(c)
         for value in candidates:
@@ -49,12 +44,3 @@ def _moved(constants: set[Fraction], source: set[Fraction]) -> Meant:
                 if choice.near(c):
                     found.setdefault(c, choice)
     return {c: e for c, e in found.items() if c not in exact}
-
-
-def _products(source: set[Fraction]) -> Iterator[Fraction]:
-    """Products of absolute values and reciprocals, those of fewer factors first."""
-    factors = sorted({f for c in source for f in (abs(c), 1 / abs(c))})
-    if len(factors) > MOST_FACTORS:
-        factors = factors[:0]
-    for count in range(1, FACTORS + 1):
-        yield from dict.fromkeys(Fraction(prod(chosen)) for chosen in combinations_with_replacement(factors, count))

@@ -18,6 +18,7 @@ from xdsl.dialects.func import FuncOp
 
 from axon_mlir.errors import AxonError
 from axon_mlir.semantics import terms as t
+from axon_mlir.semantics.agreement import agree
 from axon_mlir.semantics.constants import Exact, replaced
 from axon_mlir.semantics.conversions import ProofNormalizer, denote, is_lowered
 from axon_mlir.semantics.denotation import Denotation, Obligation, Undenotable, dtype_of, range_of
@@ -34,7 +35,7 @@ from axon_mlir.smt.guards import Resolver, extent_goal, implied, output_context,
 from axon_mlir.smt.induction import induction_queries
 from axon_mlir.smt.ledger import compare_ledgers
 from axon_mlir.smt.reals import NotReal, equality_text
-from axon_mlir.smt.refute import refute, refute_definedness
+from axon_mlir.smt.refute import refute, refute_specially
 from axon_mlir.smt.sizes import Binding, NoCommonSizes, Unified, unify
 from axon_mlir.smt.solver import solve
 from axon_mlir.smt.verdict import Counterexample, Discharged, Verdict
@@ -181,36 +182,35 @@ def prove_functions(
         prove_pair(left, right, start, deadline)
         proof.adopt(start)
     except NotProved as stop:
-        if not same_domain and _prove_with_constants(left, right, proof, deadline):
+        if not same_domain and _prove_with_constants(before, after, left, right, proof, deadline):
             return verdict("proved", "")
         proof.adopt(start)
         if use_filter:
-            special = refute_definedness if stop.reason == "definedness" else partial(refute, large=True)
-            found = special(before, after, dict(unified.after), (left, right), narrowed=unified.before)
-            if found is not None:
-                return verdict("refuted", found.reason, found.detail, found.counterexample)
+            ways = [refute_specially, partial(refute, large=True)]
+            for way in ways if not is_lowered(after) else ways[1:]:
+                found = way(before, after, dict(unified.after), (left, right), narrowed=unified.before)
+                if found is not None:
+                    return verdict("refuted", found.reason, found.detail, found.counterexample)
         return verdict("unknown", stop.reason, stop.detail)
     except Undenotable as error:
         return verdict("unknown", "denotation", str(error))
     return verdict("proved", "")
 
 
-def _prove_with_constants(left: Denotation, right: Denotation, proof: Proof, deadline: float | None) -> bool:
+def _prove_with_constants(
+    before: FuncOp, after: FuncOp, left: Denotation, right: Denotation, proof: Proof, deadline: float | None
+) -> bool:
     """Whether the proof goes through with constants taken for the exact values that they are roundings of."""
     for mine, theirs in meanings(*([c.body for c in d.outputs] for d in (left, right))):
         branch = replace(proof.branch(), before_constants=mine, after_constants=theirs)
         try:
-            prove_pair(meant(left, mine), meant(right, theirs), branch, deadline)
+            prove_pair(left, right, branch, deadline)
         except (NotProved, Undenotable):
             continue
-        proof.adopt(branch)
-        return True
+        if agree(before, after, proof.before_sizes, proof.after_sizes):
+            proof.adopt(branch)
+            return True
     return False
-
-
-def meant(d: Denotation, constants: Meant) -> Denotation:
-    """The denotation with constants taken for exact values."""
-    return replace(d, outputs=tuple(replace(c, body=replaced(c.body, constants)) for c in d.outputs))
 
 
 def signature_mismatch(before: FuncOp, after: FuncOp) -> str | None:
@@ -349,7 +349,8 @@ def _prove_output(n: int, a: t.Comprehension, b: t.Comprehension, proof: Proof) 
     left, right = resolved(a, context, where, proof), resolved(b, context, where, proof)
     normal = ProofNormalizer()
     pieces = Pieces(lambda around, goal: proof.decide(around, goal, where))
-    left_form, right_form = (pieces.whole(body, context) for body in (left, right))
+    both = ((left, proof.before_constants), (right, proof.after_constants))
+    left_form, right_form = (pieces.whole(replaced(body, constants), context) for body, constants in both)
     x, y = normal.term(left_form), normal.term(right_form)
     if x == y:
         proof.queries.append((equality_text("normal form", x, y, facts=False), where))

@@ -17,6 +17,7 @@ from xdsl.dialects.func import FuncOp
 
 from axon_mlir.errors import AxonError
 from axon_mlir.semantics import terms as t
+from axon_mlir.semantics.constants import constants_of
 from axon_mlir.semantics.denotation import Denotation
 from axon_mlir.semantics.domains import Float64, Floats, NotInDomain
 from axon_mlir.semantics.index import Div, Index, Min, Size, Var, evaluate
@@ -73,7 +74,7 @@ def refute(
     return None
 
 
-def refute_definedness(
+def refute_specially(
     before: FuncOp,
     after: FuncOp,
     binding: Mapping[Size | Var, Index],
@@ -81,17 +82,59 @@ def refute_definedness(
     *,
     narrowed: Mapping[Size | Var, Index] | None = None,
 ) -> Refutation | None:
-    """Look for inputs on which only the first function is defined: zeros, rows of zeros, signs."""
-    for sampled in sample_sizes(before, denotations):
+    """Look for inputs where programs differ that agree almost everywhere: zeros and rows of zeros, all combinations of
+    signs, the programs' own constants as inputs, sizes of 1 and equal sizes, each small size."""
+    pool = _pool(denotations)
+    for count, sampled in enumerate(_special_sizes(before, denotations)):
         dims = _narrowed(sampled, narrowed)
         shapes = _shapes(before, dims)
-        if shapes is None:
+        if shapes is None or math.prod(dims.values()) > _POINTS:
             continue
-        for seed in range(100, 116):
-            found = compare(before, after, sample_inputs(before, shapes, seed), dims, binding)
+        few = count >= _MANY_SIZES
+        inputs = [sample_inputs(before, shapes, seed) for seed in (range(100, 101) if few else range(100, 116))]
+        inputs += [_from_pool(before, shapes, pool, seed) for seed in range(2 if few else 24)]
+        for arrays in inputs:
+            found = compare(before, after, arrays, dims, binding)
             if found is not None:
                 return found
     return None
+
+
+_MANY_SIZES = 4
+"""Of how many assignments of sizes every kind of input is tried."""
+
+
+def _special_sizes(before: FuncOp, denotations: tuple[Denotation, Denotation] | None) -> Iterator[dict[str, int]]:
+    usual = list(sample_sizes(before, denotations))
+    yield from usual[:2]
+    if not usual:
+        return
+    for size in (1, 3):
+        yield dict.fromkeys(usual[0], size)
+    for name in usual[0]:
+        yield from ({**usual[0], name: size} for size in range(1, 9))
+
+
+def _pool(denotations: tuple[Denotation, Denotation] | None) -> list[float]:
+    """Values at which something may happen: zero, one, the programs' constants, and what lies around them."""
+    terms = [c.body for d in denotations or () for c in d.outputs]
+    constants = sorted({float(c) for c in constants_of(terms) if abs(c) < 1e6})[:16]
+    found = [0.0, 1.0, 2.0, *constants, *(c + 1 for c in constants), *(1 / c for c in constants)]
+    return [*found, *(-x for x in found)]
+
+
+def _from_pool(func: FuncOp, shapes: Sequence[tuple[int, ...]], pool: Sequence[float], seed: int) -> list[np.ndarray]:
+    """Inputs of values from a pool: each one value, or several, or anything near one of them."""
+    random = np.random.default_rng((seed, 77))
+    out: list[np.ndarray] = []
+    for usual, shape in zip(sample_inputs(func, shapes, seed), shapes, strict=True):
+        kind = random.integers(0, 4)
+        value = random.choice(pool, shape if kind else ()) * np.ones(shape)
+        if kind == 3:
+            value = np.where(random.random(shape) < 0.5, value, usual)
+        whole = np.array_equal(usual, np.round(usual)) and np.abs(usual).max(initial=0) <= 3
+        out.append(np.round(np.clip(value, -3, 3)) if whole else value)
+    return out
 
 
 def _narrowed(dims: dict[str, int], narrowed: Mapping[Size | Var, Index] | None) -> dict[str, int]:

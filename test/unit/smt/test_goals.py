@@ -195,6 +195,25 @@ DIFFERENT: dict[str, Pair] = {
         lambda x: x * math.sqrt(0.5),
         lambda x: x * float(np.float32(math.sqrt(0.5))),
     ),
+    "two near constants": (
+        "MN",
+        lambda x: (x * 0.30000000000000004 - x * 0.3) * 1e17,
+        lambda x: (x * 0.3 - x * 0.3) * 1e17,
+    ),
+    "a threshold": (
+        "MN",
+        lambda x: np.where(x >= 0.30000000000000004, 1.0, 0.0),
+        lambda x: np.where(x >= 0.3, 1.0, 0.0),
+    ),
+    "a difference of large constants": (
+        "MN",
+        lambda x: (x + 9007199254740992.0) - 9007199254740990.0,
+        lambda x: (x + 9007199254740992.0) - 9007199254740992.0,
+    ),
+    "one more at a size of one": ("MN", lambda x: x, lambda x: x * (x.shape[1] - 1) / (x.shape[1] - 1)),
+    "a zero among several inputs": ("MN MN", lambda x, y: np.sqrt(x * y), lambda x, y: y * np.sqrt(x / y)),
+    "both negative": ("MN MN", lambda x, y: np.log(x * y), lambda x, y: np.log(x) + np.log(y)),
+    "where a constant is": ("MN", lambda x: x, lambda x: x / (x - 7) * (x - 7)),
     "mean of one less": ("MN", lambda x: row(np.mean, x), lambda x: row(np.sum, x) / (x.shape[1] + 1)),
 }
 
@@ -231,3 +250,9 @@ def test_a_program_that_is_defined_nowhere_proves_nothing() -> None:
     first, second = _pair(("MN", nowhere, lambda x: nowhere(x) * (x / x)))
     verdict = prove_functions(first, second)
     assert (verdict.verdict, verdict.reason) == ("unknown", "contradiction")
+
+
+def test_a_constant_that_the_program_s_others_make_is_not_moved() -> None:
+    # In floats 0.1 * 3 is 0.30000000000000004 and both are zero; in reals they are not.
+    first, second = _pair(("MN", lambda x: (x * 0.1 * 3 - x * 0.30000000000000004) * 1e17, lambda x: 0 * x * 0.1 * 3))
+    assert prove_functions(first, second).verdict == "unknown"
