@@ -3,6 +3,7 @@
 
 from xdsl.ir import Dialect
 
+from axon_mlir.dialects.tensor_hl.attention import AttentionOp, MaskedAttentionOp, RopeOp
 from axon_mlir.dialects.tensor_hl.base import TensorHlOp, Word, decimal_text, element_kind, element_of, read_decimal
 from axon_mlir.dialects.tensor_hl.composites import (
     COMPOSITES,
@@ -10,6 +11,7 @@ from axon_mlir.dialects.tensor_hl.composites import (
     GeluOp,
     GeluTanhOp,
     LayerNormOp,
+    LogSoftmaxOp,
     RmsNormOp,
     SoftmaxOp,
 )
@@ -72,6 +74,10 @@ OPERATIONS: dict[str, type[TensorHlOp]] = {
         AffineScanOp,
         MatmulOp,
         *COMPOSITES,
+        LogSoftmaxOp,
+        RopeOp,
+        AttentionOp,
+        MaskedAttentionOp,
     )
 }
 """Name without the dialect -> operation."""
@@ -85,6 +91,7 @@ __all__ = [
     "PREDICATES",
     "TENSOR_HL",
     "AffineScanOp",
+    "AttentionOp",
     "BinaryOp",
     "BroadcastOp",
     "CastOp",
@@ -101,6 +108,8 @@ __all__ = [
     "InsertOp",
     "IotaOp",
     "LayerNormOp",
+    "LogSoftmaxOp",
+    "MaskedAttentionOp",
     "MatmulOp",
     "MeanOp",
     "PadOp",
@@ -108,6 +117,7 @@ __all__ = [
     "RepeatOp",
     "ReshapeOp",
     "RmsNormOp",
+    "RopeOp",
     "ScanOp",
     "ScatterOp",
     "SelectOp",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Named composites: each is what its meaning says, and `tensor-hl-decompose` writes it in primitives."""
+"""Named composites: each is what its meaning says, and `tensor-hl-decompose` writes `COMPOSITES` in primitives."""
 
 from __future__ import annotations
 
@@ -26,6 +26,24 @@ class SoftmaxOp(CompositeOp):
         "op softmax(x[P...{axis}, N, Q...]) <axis: int> -> z[P..., N, Q...] "
         "{ z[p..., n, q...] = exp(x[p..., n, q...] - max(k < N: x[p..., k, q...])) "
         "/ sum(j < N: exp(x[p..., j, q...] - max(k < N: x[p..., k, q...]))) }"
+    )
+    WORDS: ClassVar[tuple[Word, ...]] = (Word("axis", "int", "axis"),)
+
+    x = operand_def(TensorType)
+    y = result_def(TensorType)
+    axis = prop_def(IntegerAttr)
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class LogSoftmaxOp(TensorHlOp):
+    """The logarithm of softmax along an axis, the maximum subtracted."""
+
+    name = "tensor_hl.log_softmax"
+    MEANING: ClassVar[str] = (
+        "op log_softmax(x[P...{axis}, N, Q...]) <axis: int> -> z[P..., N, Q...] "
+        "{ z[p..., n, q...] = x[p..., n, q...] - max(k < N: x[p..., k, q...]) "
+        "- log(sum(j < N: exp(x[p..., j, q...] - max(k < N: x[p..., k, q...])))) }"
     )
     WORDS: ClassVar[tuple[Word, ...]] = (Word("axis", "int", "axis"),)
 
@@ -101,4 +119,4 @@ class GeluTanhOp(CompositeOp):
 
 
 COMPOSITES: tuple[type[CompositeOp], ...] = (SoftmaxOp, RmsNormOp, LayerNormOp, GeluOp, GeluTanhOp)
-"""All composites."""
+"""Those that have an expansion."""

@@ -29,8 +29,8 @@ M, N = size("M"), size("N")
 
 def build(name: str, shapes: list[tuple[Any, ...]], **attributes: Any) -> tuple[ModuleOp, FuncOp]:
     """A module with a function that is one operation."""
-    places = {"gather": [1], "scatter": [1]}.get(name, [])
-    types = [tensor_type(s, "i32" if n in places else "f32") for n, s in enumerate(shapes)]
+    other = {"gather": {1: "i32"}, "scatter": {1: "i32"}, "masked_attention": {3: "i1"}}.get(name, {})
+    types = [tensor_type(s, other.get(n, "f32")) for n, s in enumerate(shapes)]
     block = Block(arg_types=types)
     op = OPERATIONS[name](*block.args, element_type=attributes.pop("element_type", f32), **attributes)
     assert isinstance(op, TensorHlOp)
@@ -65,6 +65,22 @@ def _softmax(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 def _layer_norm(x: Any, g: Any, b: Any) -> Any:
     c = x - x.mean(axis=-1, keepdims=True)
     return c / np.sqrt((c * c).mean(axis=-1, keepdims=True) + 0.25) * g + b
+
+
+WIDE = RNG.normal(size=(4, 14))
+HEADS: list[tuple[Any, ...]] = [(const(2), M, const(3)), (const(2), N, const(3)), (const(2), N, const(5))]
+QKV = [RNG.normal(size=(2, 4, 3)), RNG.normal(size=(2, 7, 3)), RNG.normal(size=(2, 7, 5))]
+
+
+def _rope(x: Any, c: Any, s: Any) -> Any:
+    a, b = np.split(x, 2, axis=1)
+    return np.concatenate([a * c - b * s, a * s + b * c], axis=1)
+
+
+def _attention(q: Any, k: Any, v: Any, mask: Any = True) -> Any:
+    scores = np.where(mask, 0.5 * q @ k.swapaxes(-1, -2), -np.inf)
+    e = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return e / e.sum(axis=-1, keepdims=True) @ v
 
 
 PLACES = np.array([[0, 6, 3], [3, 3, 1]])
@@ -150,6 +166,26 @@ CASES: list[tuple[str, list[tuple[Any, ...]], dict[str, Any], list[Any], Callabl
     ("mean", [(M, N)], {"axes": [0]}, [X], lambda x: x.mean(axis=0)),
     ("affine_scan", [(M, N), (M, N)], {"axis": 1}, [X, Y], _recurrence),
     ("softmax", [(M, N)], {"axis": 0}, [X], _softmax),
+    ("log_softmax", [(M, N)], {"axis": 0}, [X], lambda x: np.log(_softmax(x))),
+    ("rope", [(M, 2 * N), (M, N), (M, N)], {"pairing": "half"}, [WIDE, X, Y], _rope),
+    (
+        "rope",
+        [(M, 2 * N), (M, N), (M, N)],
+        {"pairing": "interleaved"},
+        [WIDE, X, Y],
+        lambda x, c, s: (
+            _rope(np.concatenate([x[:, 0::2], x[:, 1::2]], 1), c, s).reshape(4, 2, 7).swapaxes(1, 2).reshape(4, 14)
+        ),
+    ),
+    ("attention", HEADS, {"mask": "none", "scale": 0.5}, QKV, _attention),
+    (
+        "attention",
+        HEADS,
+        {"mask": "causal", "scale": 0.5},
+        QKV,
+        lambda q, k, v: _attention(q, k, v, np.tri(4, 7, 3) == 1),
+    ),
+    ("masked_attention", [*HEADS, (M, N)], {"scale": 0.5}, [*QKV, X > 0.9], _attention),
     (
         "rms_norm",
         [(M, N), (N,)],
