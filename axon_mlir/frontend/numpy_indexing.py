@@ -11,6 +11,7 @@ import numpy as np
 
 from axon_mlir.errors import AxonError
 from axon_mlir.frontend import operations as ops
+from axon_mlir.frontend.element_types import kind
 from axon_mlir.frontend.places import here
 from axon_mlir.frontend.recording import Node, Shape, current
 from axon_mlir.frontend.traced import METHODS, TracedTensor, as_items, as_size, decide, size_term, unsupported
@@ -185,7 +186,7 @@ def _arrays_of(x: TracedTensor, items: list[Any]) -> _Arrays:
     axes = [n - sum(1 for m in fancy if m < n and m not in arrays) for n in arrays]
     positions = [ops.as_tensor(items[n]) for n in arrays]
     for p in positions:
-        if ops.kind(p.node.dtype) != 1:
+        if kind(p.node.dtype) != 1:
             unsupported(f"indexing with an array of {p.node.dtype}", _ACCEPTED)
     shape = ops.common_shape([p.terms for p in positions], "an index")
     return _Arrays(base, axes, positions, shape, fancy == list(range(fancy[0], fancy[0] + len(fancy))))

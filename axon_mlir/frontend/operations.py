@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Recording operations of tensor_hl: promotion of element types, broadcasting, sizes.
+"""Recording operations of tensor_hl: element types, broadcasting, sizes.
 
-Promotion is NumPy's, with bf16 in the place of float16; there is no float64 and no int64: a value that NumPy would make
-float64 because no array says otherwise (`np.ones(n)`, a Python float) is *weak* and takes the type of what it meets.
+A value that NumPy would make float64 because no array says otherwise (`np.ones(n)`, a Python float) is *weak* and takes
+the type of what it meets.
 """
 
 from __future__ import annotations
@@ -15,47 +15,16 @@ from typing import Any, cast
 import numpy as np
 
 from axon_mlir.errors import AxonError
+from axon_mlir.frontend.constant_tables import table
+from axon_mlir.frontend.element_types import NAMES, WIDE, constant, dtype_of, kind, promote, type_names, weak_type
 from axon_mlir.frontend.places import here
 from axon_mlir.frontend.recording import Node, Shape, current
-from axon_mlir.frontend.traced import DTYPES, Size, TracedTensor, View, as_integer, as_items, size_term, unsupported
+from axon_mlir.frontend.traced import Size, TracedTensor, View, as_integer, as_items, size_term, unsupported
 from axon_mlir.semantics import index as ix
 from axon_mlir.semantics.index import Index
 
 Operand = TracedTensor | Size | int | float | bool
 """What an elementwise operation takes: numbers stay Python numbers until the type they meet is known."""
-
-_NAMES: dict[np.dtype[Any], str] = {v: k for k, v in DTYPES.items()}
-_WIDE = {np.dtype(np.float64): "f32", np.dtype(np.int64): "i32"}
-
-
-def kind(dtype: str) -> int:
-    """0 truth values, 1 integers, 2 floats."""
-    return 0 if dtype == "i1" else 1 if dtype.startswith("i") else 2
-
-
-def dtype_of(value: Any, what: str) -> str:
-    """The element type that a program asks for with `dtype=` or `astype`."""
-    try:
-        dtype = np.dtype(value)
-    except TypeError:
-        raise AxonError(f"{what}: '{value}' is not an element type", where=str(here()), accepted=_types()) from None
-    if dtype not in _NAMES:
-        unsupported(f"{what} {dtype}", _types())
-    return _NAMES[dtype]
-
-
-def weak_type(dtype: Any) -> str | None:
-    """The element type of Python's own `float`, `int`, `bool`, which say no more than the kind; None for others."""
-    return {float: "f32", int: "i32", bool: "i1"}.get(dtype) if isinstance(dtype, type) else None
-
-
-def is_element_type(dtype: Any) -> bool:
-    """Whether a `dtype=` is one that traced values have; None is."""
-    return dtype is None or weak_type(dtype) is not None or np.dtype(dtype) in _NAMES
-
-
-def _types() -> str:
-    return ", ".join(str(d) for d in DTYPES.values())
 
 
 def as_operand(value: Any) -> Operand:
@@ -78,71 +47,13 @@ def as_operand(value: Any) -> Operand:
 
 
 def _constant_array(array: np.ndarray[Any, Any]) -> Operand:
-    weak = array.dtype in _WIDE
-    dtype = _WIDE.get(array.dtype) or _NAMES.get(array.dtype)
+    weak = array.dtype in WIDE
+    dtype = WIDE.get(array.dtype) or NAMES.get(array.dtype)
     if dtype is None:
-        unsupported(f"a constant array of {array.dtype}", _types())
+        unsupported(f"a constant array of {array.dtype}", type_names())
     if array.size == 0:
         unsupported("an empty array", "sizes >= 1")
-    return TracedTensor(_table(array, dtype), weak=weak)
-
-
-TABLE_PIECES = 256
-"""The most pieces that a constant array may fall into."""
-
-
-def _table(array: np.ndarray[Any, Any], dtype: str) -> Node:
-    """A constant array in pieces: one value, evenly spaced values along one axis, or pieces after each other."""
-    pieces = [0]
-
-    def number(value: Any) -> Node:
-        return constant(bool(value) if dtype == "i1" else int(value) if kind(dtype) == 1 else float(value), dtype)
-
-    def piece(part: np.ndarray[Any, Any]) -> Node:
-        shape = tuple(ix.const(n) for n in part.shape)
-        first = part.reshape(-1)[0]
-        if bool(np.all(part == first)):
-            return broadcast_node(number(first), shape)
-        varying = [n for n in range(part.ndim) if bool(np.any(part != part.take([0], axis=n)))]
-        if len(varying) == 1:
-            axis = varying[0]
-            line = part[tuple(slice(None) if n == axis else 0 for n in range(part.ndim))]
-            if dtype != "i1" and bool(np.all(line == np.floor(line)) and np.all(np.diff(line, 2) == 0)):
-                step = line[1] - line[0]
-                return _spaced(shape, axis, number(line[0]), number(step), dtype)
-        axis = varying[0]
-        changes = [
-            n
-            for n in range(1, part.shape[axis])
-            if bool(np.any(part.take(n, axis=axis) != part.take(n - 1, axis=axis)))
-        ]
-        node: Node | None = None
-        for start, stop in zip([0, *changes], [*changes, part.shape[axis]], strict=True):
-            pieces[0] += 1
-            if pieces[0] > TABLE_PIECES:
-                unsupported(f"a constant array that falls into more than {TABLE_PIECES} pieces", "an argument")
-            more = piece(part[(slice(None),) * axis + (slice(start, stop),)])
-            node = more if node is None else _joined(node, more, axis)
-        assert node is not None
-        return node
-
-    return piece(array)
-
-
-def _spaced(shape: Shape, axis: int, first: Node, step: Node, dtype: str) -> Node:
-    record = current().record
-    node = record("iota", (), shape, dtype, {"axis": axis})
-    if step.attributes["value"] != 1:
-        node = record("mul", (node, broadcast_node(step, shape)), shape, dtype)
-    if first.attributes["value"] != 0:
-        node = record("add", (node, broadcast_node(first, shape)), shape, dtype)
-    return node
-
-
-def _joined(a: Node, b: Node, axis: int) -> Node:
-    left, right = current().shape(a), current().shape(b)
-    shape = tuple(m + n if k == axis else m for k, (m, n) in enumerate(zip(left, right, strict=True)))
-    return current().record("concat", (a, b), shape, a.dtype, {"axis": axis})
+    return TracedTensor(table(array, dtype), weak=weak)
 
 
 def stacked(values: Sequence[Any]) -> TracedTensor:
@@ -163,30 +74,7 @@ def as_tensor(value: Any) -> TracedTensor:
     return TracedTensor(node_of(operand, dtype), weak=True)
 
 
-def constant(value: float | int | bool, dtype: str) -> Node:
-    """A scalar constant."""
-    if isinstance(value, float) and math.isnan(value):
-        unsupported("not-a-number as a constant", "finite numbers and infinities")
-    number: float | int = float(value) if kind(dtype) == 2 else int(value)
-    return current().record("constant", (), (), dtype, {"value": number})
-
-
 # -- promotion ------------------------------------------------------------------------------------------
-
-
-def promote(a: str, b: str) -> str:
-    """The common type of two arrays."""
-    if a == b:
-        return a
-    ka, kb = kind(a), kind(b)
-    if ka == kb == 2:
-        return "f32"
-    if ka == kb == 1:
-        return "i32"
-    low, high = (a, b) if ka < kb else (b, a)
-    if kind(low) == 1 and low != "i8":
-        unsupported(f"mixing {low} and {high} arrays (NumPy would compute in float64)", "x.astype(np.float32)")
-    return high
 
 
 def result_type(operands: Sequence[Operand]) -> tuple[str, bool]:
@@ -616,3 +504,10 @@ def full(shape: Shape, value: Any, dtype: str | None) -> TracedTensor:
         node = constant(value, dtype) if isinstance(value, int | float) else node_of(scalar, dtype)
         scalar = TracedTensor(node)
     return TracedTensor(broadcast_node(scalar.node, shape), weak=scalar.weak)
+
+
+def filled_like(a: Any, value: Any, dtype: Any = None) -> TracedTensor:
+    """One value, of the shape (and unless `dtype` says otherwise, of the type) of an array."""
+    x = as_tensor(a)
+    name = x.node.dtype if dtype is None else weak_type(dtype) or dtype_of(dtype, "dtype")
+    return TracedTensor(full(x.terms, value, name).node, weak=x.weak and dtype is None)

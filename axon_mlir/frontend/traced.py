@@ -32,10 +32,35 @@ METHODS: dict[str, Handler] = {}
 """Array method (and property) -> what it does to a traced tensor."""
 PROPERTIES = {"T", "mT"}
 """Those of them that are properties."""
+UFUNC_METHODS: dict[tuple[np.ufunc, str], Handler] = {}
+"""Ufunc and method, such as `np.add.reduce` -> what it does to traced values."""
 NAMED_UFUNCS: dict[str, Handler] = {}
 """Name of a ufunc of another package (scipy.special) -> what it does to traced values."""
 WRAPPED_FUNCTIONS: dict[int, Callable[..., Any]] = {}
 """id of an object that `np.frompyfunc` made while a program was loaded -> the Python function inside."""
+
+
+def numpy_ufunc(*ufuncs: np.ufunc) -> Callable[[Handler], Handler]:
+    """Register a handler of ufuncs."""
+
+    def register(handler: Handler) -> Handler:
+        UFUNCS.update(dict.fromkeys(ufuncs, handler))
+        return handler
+
+    return register
+
+
+def numpy_function(*functions: Callable[..., Any], method: str | None = None) -> Callable[[Handler], Handler]:
+    """Register a handler of NumPy functions, and of an array method."""
+
+    def register(handler: Handler) -> Handler:
+        FUNCTIONS.update(dict.fromkeys(functions, handler))
+        if method is not None:
+            METHODS[method] = handler
+        return handler
+
+    return register
+
 
 DTYPES: dict[str, np.dtype[Any]] = {
     "f32": np.dtype(np.float32),
@@ -140,9 +165,12 @@ class Traced:
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         name = numpy_name(ufunc)
+        folding = UFUNC_METHODS.get((ufunc, method))
+        if folding is not None:
+            return invoke(f"{name}.{method}", folding, inputs, kwargs)
         (out,) = kwargs.pop("out", None) or (None,)
         if method != "__call__":
-            unsupported(f"{name}.{method}", "np.sum, np.prod, np.max, np.min, np.cumsum")
+            unsupported(f"{name}.{method}", ", ".join(f"{numpy_name(u)}.{m}" for u, m in UFUNC_METHODS))
         if kwargs:
             unsupported(f"{name} with {', '.join(f'{k}=' for k in kwargs)}", f"{name} of its operands alone")
         value = call_ufunc(ufunc, *inputs)

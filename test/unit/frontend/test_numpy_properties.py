@@ -176,6 +176,21 @@ def test_products(n: int, k: int, m: int, seed: int) -> None:
     agrees(lambda x, y: np.tensordot(x, y, ([0, 2], [1, 0])), x, y)
     agrees(lambda x, y: np.tensordot(x[0, 0], y[0, 0], 0), x, y)
     agrees(lambda x: np.inner(x[0], x[-1]), x)
+    agrees(lambda x: np.vdot(x, 2 * x) - np.vdot(x[0], x[0]), x)
+    for text in ("ijk,kil->jl", "ijk,kij->kj", "ijk,kij->", "...k,km->m...", "ijk,kab", "ijk,kab->bki"):
+        agrees(lambda x, y: np.einsum(text, x, y if "..." not in text else y[:, :, 0]), x, y)
+    agrees(lambda x, y: np.einsum("ijk,kij,kj->ji", x, y[:, :, :1] + x.transpose(2, 0, 1), x[0].T), x, y)
+    agrees(lambda x: np.einsum("i...->...i", x), x)
+
+
+@settings(max_examples=40, deadline=None)
+@given(shapes, seeds, st.sampled_from([np.add, np.multiply, np.maximum, np.minimum]), st.booleans(), st.data())
+def test_folds_of_ufuncs(shape: Any, seed: int, ufunc: np.ufunc, keepdims: bool, data: st.DataObject) -> None:
+    axis = data.draw(st.integers(-len(shape), len(shape) - 1))
+    x = array(shape, seed)
+    agrees(lambda x: ufunc.reduce(x, axis=axis, keepdims=keepdims) + ufunc.reduce(x).sum(), x)
+    agrees(lambda x: ufunc.accumulate(x, axis) + ufunc.accumulate(x), x)
+    agrees(lambda x: np.cumsum(x, axis) + x.cumprod(axis=axis) + np.cumsum(x).sum(), x)
 
 
 @settings(max_examples=60, deadline=None)
@@ -185,6 +200,18 @@ def test_constant_arrays(values: list[int], rank: int) -> None:
     for axis in range(1, rank):
         table = np.concatenate([table[..., None], (2 if axis == 1 else 1) * table[..., None] - 1, table[..., None]], -1)
     agrees(lambda x: x + table, np.zeros(table.shape))
+
+
+@pytest.mark.parametrize(
+    ("values", "pieces"),
+    [
+        ([0, 2, 4, 6, 1, 3, 5], 1), ([0, 0, 0, 1, 1], 1), ([5, 4, 3], 0), ([0.5, 1.5, 2.5], 2), ([1, 0, 0, 0], 1),
+        ([[1, 0, 0], [1, 1, 0], [1, 1, 1]], 4), ([[1, 2, 3], [1, 2, 3]], 0), ([True, True, False], 1),
+    ],
+)  # fmt: skip
+def test_constant_arrays_in_few_pieces(values: Any, pieces: int) -> None:
+    text = str(trace(lambda x: np.where(x > 0, np.array(values), 0), [f"f32[{','.join(map(str, np.shape(values)))}]"]))
+    assert text.count("tensor_hl.concat") == pieces
 
 
 def test_lists_are_arrays() -> None:

@@ -151,6 +151,22 @@ def padding(x):
     return np.pad(x, 1, mode="edge")  # HERE: np.pad with mode='edge' is not supported
 
 
+def not_a_number(x):
+    return x + np.array([0.0, np.nan, 1, 2, 3, 4])  # HERE: not-a-number as a constant is not supported
+
+
+def product_of_terms(x):
+    return np.einsum("ij,jk->ik", x)  # HERE: np.einsum: 2 terms for 1 operands
+
+
+def diagonal_letters(x):
+    return np.einsum("ii->i", x[:4, :4])  # HERE: np.einsum('ii->i') is not supported
+
+
+def outer_method(x):
+    return np.add.outer(x, x)  # HERE: np.add.outer is not supported
+
+
 def repeats(x):
     return np.repeat(x, [1, 2, 3, 4], axis=0)  # HERE: np.repeat with a number for each element is not supported
 
