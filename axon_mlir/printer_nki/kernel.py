@@ -355,7 +355,7 @@ class KernelPrinter:
         offsets, extents, axes = [terms(o) for o in region.offsets], [terms(e) for e in region.extents], region.axes
         if not shape and all(e == 1 for e in extents):
             return name
-        slices = _slices(offsets, extents, axes)
+        slices = _slices(offsets, extents, axes) if all(s == 1 for s in region.steps) else None
         if slices is not None:
             return f"{name}[{', '.join(slices)}]"
         strides: list[Index] = []
@@ -365,10 +365,10 @@ class KernelPrinter:
             stride = stride * d
         offset = const(0)
         along = [const(0), const(0)]
-        for o, a, s in zip(offsets, axes, strides, strict=True):
+        for o, a, s, step in zip(offsets, axes, strides, region.steps, strict=True):
             offset = offset + o * s
             if a is not None:
-                along[a] = s
+                along[a] = s * step
         pattern = ", ".join(f"[{index_text(s)}, {index_text(n)}]" for s, n in zip(along, extents, strict=True))
         return f"{name}.ap(pattern=[{pattern}], offset={index_text(offset)})"
 

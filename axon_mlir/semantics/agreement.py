@@ -16,7 +16,7 @@ from axon_mlir.semantics.index import Index, Size, Var, evaluate
 from axon_mlir.semantics.interpret import argument_shapes, evaluate_function
 
 DIGITS = 1e-9
-"""The largest difference, relative to the largest element; long doubles keep nineteen digits, four ulp of a double leave fifteen."""
+"""The largest difference, relative to the largest element: four ulp of a double leave fifteen digits."""
 SIZES = ((2, 3, 5, 4, 7, 6), (5, 4, 3, 2, 6, 7))
 SCALES = (1.0, 0.125, 8.0)
 

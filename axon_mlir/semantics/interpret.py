@@ -7,7 +7,7 @@ This is the reference that counterexamples replay in, and what the printed kerne
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, cast
 
@@ -43,6 +43,14 @@ class Interpretable(ABC):
     def interpret(self, run: Interpreter) -> None: ...
 
 
+class Unnumbered(AxonError):
+    """A size or step that a program uses was given no number."""
+
+    def __init__(self, missing: Iterable[Size | Var]):
+        self.names = sorted(map(str, missing))
+        super().__init__(f"{', '.join(self.names)} has no number", accepted="a number for each size and step")
+
+
 def round_to(array: np.ndarray, dtype: str | None) -> np.ndarray:
     """Round floats to an element type, and come back to the array's own dtype."""
     if dtype is None or dtype not in ("bf16", "f16", "f32"):
@@ -75,8 +83,7 @@ class Interpreter:
         """The value of an index term over the sizes (and `env`)."""
         known: dict[Size | Var, int] = {**{Size(n): v for n, v in self.sizes.items()}, **(env or {})}
         if missing := i.symbols() - set(known):
-            names = ", ".join(sorted(map(str, missing)))
-            raise AxonError(f"{names} has no number", accepted="a number for each size and step")
+            raise Unnumbered(missing)
         return int(evaluate(i, known))
 
     def bind(self, v: SSAValue, value: np.ndarray | int) -> None:

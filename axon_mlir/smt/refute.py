@@ -21,7 +21,7 @@ from axon_mlir.semantics.constants import constants_of
 from axon_mlir.semantics.denotation import Denotation
 from axon_mlir.semantics.domains import Float64, Floats, NotInDomain
 from axon_mlir.semantics.index import Div, Index, Min, Size, Var, evaluate
-from axon_mlir.semantics.interpret import argument_shapes, evaluate_function
+from axon_mlir.semantics.interpret import Unnumbered, argument_shapes, evaluate_function
 from axon_mlir.semantics.walk import subterms
 from axon_mlir.smt.verdict import Counterexample
 
@@ -352,12 +352,11 @@ def run(
     for _ in range(16):
         try:
             return evaluate_function(func, inputs, domain, sizes=sizes)
-        except KeyError as error:
+        except Unnumbered as error:
             # A tile parameter that no denotation has named.
-            (missing,) = error.args or (None,)
-            if not isinstance(missing, Size) or missing.name in sizes:
-                return f"{missing} is not known"
-            sizes[missing.name] = 2
+            if any(name in sizes for name in error.names):
+                return error.message
+            sizes |= dict.fromkeys(error.names, 2)
         except (AxonError, NotInDomain, ZeroDivisionError, IndexError, ValueError) as error:
             return error.message if isinstance(error, AxonError) else f"{type(error).__name__}: {error}"
     return "too many unknown sizes"

@@ -49,13 +49,13 @@ RULES: dict[str, tuple[ModuleType | type, str, str, str]] = {
     "a value is read in the layout in which it stands": (
         tile_fuse._Fuser,  # pyright: ignore[reportPrivateUsage]
         "forwarded",
-        "if store.axes != load.axes or source.dims != load.dims:",
+        "if (store.axes, store.at, store.steps) != (load.axes, load.at, load.steps) or source.dims != load.dims:",
         "if False:",
     ),
     "a load stays in the loops over its own dimensions": (
         tile_fuse._Fuser,  # pyright: ignore[reportPrivateUsage]
         "hoisted",
-        "needed = set(leaf.dims) | set(leaf.at)",
+        "needed = leaf.dims_at",
         "needed = set()",
     ),
     "what another nest loads is stored": (

@@ -291,10 +291,41 @@ class ForOp(IRDLOperation, Denotable, Interpretable):
     def _collected(
         self, walk: Denoter, own: t.Read, value: t.Comprehension, counter: Var, space: tuple[Index, Index, Index]
     ) -> Any:
+        writes: list[tuple[t.Condition, t.Term]] = []
+        """What is written last comes first."""
+        rest = value.body
+        while isinstance(rest, t.Select):
+            writes.append((rest.condition, rest.then))
+            rest = rest.otherwise
+        if rest is not own or not writes:
+            raise Undenotable(f"the loop over {self.dim.data} must replace regions in each iteration")
+        parts = [self._written(walk, own, value, region, new, counter, space) for region, new in writes]
+        for n, (cover, _) in enumerate(parts):
+            for other, _ in parts[n + 1 :]:
+                # Regions of one tensor that one loop writes have no element in common.
+                with walk.assuming(*_inside(value), cover):
+                    walk.require("regions apart", t.negate(other), self)
+
+        def collected(initial: t.Term, v: Var, trips: Index) -> t.Term:
+            out = initial
+            for cover, element in reversed(parts):
+                out = t.select(cover, t.substitute(element, {}, lambda r: initial if r is own else r), out)
+            return out
+
+        return collected
+
+    def _written(
+        self,
+        walk: Denoter,
+        own: t.Read,
+        value: t.Comprehension,
+        region: t.Condition,
+        new: t.Term,
+        counter: Var,
+        space: tuple[Index, Index, Index],
+    ) -> tuple[t.Condition, t.Term]:
+        """What all iterations together write through one store: where, and which element."""
         _, length, step = space
-        if not isinstance(value.body, t.Select) or value.body.otherwise is not own:
-            raise Undenotable(f"the loop over {self.dim.data} must replace exactly one region per iteration")
-        region, new = value.body.condition, value.body.then
         elsewhere = t.substitute(new, {}, lambda r: t.ZERO if r is own else r)
         if reads_any(elsewhere, {own.tensor}):
             raise Undenotable(f"the loop over {self.dim.data} reads elsewhere what it writes")
@@ -322,13 +353,7 @@ class ForOp(IRDLOperation, Denotable, Interpretable):
                 ]
             )
         others = t.substitute_condition(t.conj(rest), {counter: chosen})
-        element = t.substitute(new, {counter: chosen})
-
-        def collected(initial: t.Term, v: Var, trips: Index) -> t.Term:
-            inside = t.substitute(element, {}, lambda r: initial if r is own else r)
-            return t.select(t.conj([cover, others]), inside, initial)
-
-        return collected
+        return t.conj([cover, others]), t.substitute(new, {counter: chosen})
 
     # -- running -------------------------------------------------------------------------------------------------
 
@@ -397,6 +422,11 @@ class ForOp(IRDLOperation, Denotable, Interpretable):
         items = parser.parse_optional_comma_separated_list(parser.Delimiter.PAREN, carried) or []
         body = parser.parse_region([start, extent, *(i[1] for i in items)])
         return cls(dim, level, lower, upper, step, [i[2] for i in items], [i[0] for i in items], body)
+
+
+def _inside(value: t.Comprehension) -> list[t.Condition]:
+    """The ranges of a value's index variables."""
+    return [c for v, n in zip(value.variables, value.shape, strict=True) for c in range_of(v, n)]
 
 
 def peel(x: t.Term, own: t.Term, monoid: str) -> t.Term | None:
@@ -519,24 +549,34 @@ def _verify_region(tensor: Attribute, offsets: Sequence[SSAValue], axes: ArrayAt
         raise VerifyException("each tensor axis runs along tile axis 0, 1, or -1 for none, each at most once")
 
 
-def _print_region(printer: Printer, offsets: Sequence[SSAValue], axes: ArrayAttr[IntAttr]) -> None:
+def _print_region(
+    printer: Printer, offsets: Sequence[SSAValue], axes: ArrayAttr[IntAttr], steps: Sequence[int] = ()
+) -> None:
     printer.print_string("[")
     for n, (o, a) in enumerate(zip(offsets, axes.data, strict=True)):
         printer.print_string(", " if n else "")
         printer.print_ssa_value(o)
         printer.print_string({0: " along p", 1: " along f"}.get(a.data, ""))
+        if steps and steps[n] != 1:
+            printer.print_string(f" by {steps[n]}")
     printer.print_string("]")
 
 
-def _parse_region(parser: Parser) -> tuple[list[SSAValue], ArrayAttr[IntAttr]]:
-    def item() -> tuple[SSAValue, int]:
+def _parse_region(parser: Parser) -> tuple[list[SSAValue], ArrayAttr[IntAttr], list[int]]:
+    def item() -> tuple[SSAValue, int, int]:
         v = parser.resolve_operand(parser.parse_unresolved_operand(), IndexType())
         if parser.parse_optional_keyword("along") is None:
-            return v, -1
-        return v, 0 if parser.parse_identifier() == "p" else 1
+            return v, -1, 1
+        axis = 0 if parser.parse_identifier() == "p" else 1
+        return v, axis, parser.parse_integer() if parser.parse_optional_keyword("by") is not None else 1
 
     items = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, item)
-    return [i[0] for i in items], ArrayAttr([IntAttr(i[1]) for i in items])
+    return [i[0] for i in items], ArrayAttr([IntAttr(i[1]) for i in items]), [i[2] for i in items]
+
+
+def _steps_attribute(steps: Sequence[int]) -> ArrayAttr[IntAttr] | None:
+    """Steps as an attribute; none where all are 1."""
+    return ArrayAttr([IntAttr(s) for s in steps]) if any(s != 1 for s in steps) else None
 
 
 def dims_attribute(dims: Sequence[str]) -> ArrayAttr[StringAttr]:
@@ -561,7 +601,8 @@ def _parse_dims(parser: Parser) -> ArrayAttr[StringAttr] | None:
 class LoadOp(IRDLOperation, Denotable, Interpretable):
     """`tile.load %x[%m along p, %k along f] (%mh, %kh) : tensor -> tile`: a region of an HBM tensor as a tile.
 
-    A tile axis that no tensor axis runs along repeats the element. A result in space `hbm` is only a view.
+    A tile axis that no tensor axis runs along repeats the element. `%m along p by 2` takes every second element. A
+    result in space `hbm` is only a view.
     """
 
     name = "tile.load"
@@ -569,6 +610,7 @@ class LoadOp(IRDLOperation, Denotable, Interpretable):
     offsets = var_operand_def(IndexType)
     sizes = var_operand_def(IndexType)
     axes = prop_def(ArrayAttr[IntAttr])
+    steps = opt_prop_def(ArrayAttr[IntAttr])
     dims = opt_prop_def(ArrayAttr[StringAttr])
     result = result_def(TileType)
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
@@ -582,13 +624,18 @@ class LoadOp(IRDLOperation, Denotable, Interpretable):
         axes: Sequence[int | None] | ArrayAttr[IntAttr],
         type_: Attribute,
         dims: ArrayAttr[StringAttr] | None = None,
+        steps: Sequence[int] = (),
     ):
         encoded = axes if isinstance(axes, ArrayAttr) else ArrayAttr([IntAttr(-1 if a is None else a) for a in axes])
         super().__init__(
             operands=[source, list(offsets), list(sizes)],
-            properties={"axes": encoded, "dims": dims},
+            properties={"axes": encoded, "dims": dims, "steps": _steps_attribute(steps)},
             result_types=[type_],
         )
+
+    def step_map(self) -> tuple[int, ...]:
+        """For each tensor axis how far the next element of the tile lies."""
+        return tuple(s.data for s in self.steps.data) if self.steps is not None else (1,) * len(self.axes.data)
 
     def axis_map(self) -> tuple[int | None, ...]:
         """For each tensor axis the tile axis (0 partition, 1 free) it runs along, or None: fixed at its offset."""
@@ -598,23 +645,26 @@ class LoadOp(IRDLOperation, Denotable, Interpretable):
         _verify_region(self.source.type, self.offsets, self.axes)
         if len(self.sizes) != 2:
             raise VerifyException("a tile has two sizes")
+        steps = self.step_map()
+        if len(steps) != len(self.axes.data) or any(s < 1 for s in steps):
+            raise VerifyException("a positive step for each tensor axis is expected")
 
     def denote(self, walk: Denoter) -> None:
         source, sizes = walk.tensor(self.source), _indices(walk, self.sizes)
-        offsets, axes = _indices(walk, self.offsets), self.axis_map()
-        lengths = [const(1) if a is None else sizes[a] for a in axes]
+        offsets, axes, steps = _indices(walk, self.offsets), self.axis_map(), self.step_map()
+        lengths = [const(1) if a is None else (sizes[a] - 1) * s + 1 for a, s in zip(axes, steps, strict=True)]
         walk.require("load in bounds", region_inside(offsets, lengths, source.shape), self)
         variables = (fresh_var("p"), fresh_var("f"))
-        at = [o if a is None else o + of_var(variables[a]) for o, a in zip(offsets, axes, strict=True)]
+        at = [o if a is None else o + of_var(variables[a]) * s for o, a, s in zip(offsets, axes, steps, strict=True)]
         walk.bind(self.result, t.Comprehension(tuple(sizes), variables, source.at(at), self.result.type.dtype))
 
     def interpret(self, run: Interpreter) -> None:
         sizes = [run.integer(v) for v in self.sizes]
         axes = self.axis_map()
         array = run.array(self.source)
-        offsets = [run.integer(v) for v in self.offsets]
+        offsets, steps = [run.integer(v) for v in self.offsets], self.step_map()
         lengths = [1 if a is None else sizes[a] for a in axes]
-        part = array[tuple(slice(o, o + n) for o, n in zip(offsets, lengths, strict=True))]
+        part = array[tuple(slice(o, o + n * s, s) for o, n, s in zip(offsets, lengths, steps, strict=True))]
         if min(offsets, default=0) < 0 or list(part.shape) != lengths:
             raise AxonError(f"a load of {lengths} at {offsets} reaches outside a tensor of shape {array.shape}")
         order = [n for n, a in enumerate(axes) if a is None] + sorted(
@@ -630,7 +680,7 @@ class LoadOp(IRDLOperation, Denotable, Interpretable):
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
         printer.print_ssa_value(self.source)
-        _print_region(printer, self.offsets, self.axes)
+        _print_region(printer, self.offsets, self.axes, self.step_map())
         printer.print_string(" (")
         printer.print_list(self.sizes, printer.print_ssa_value)
         printer.print_string(") : ")
@@ -642,7 +692,7 @@ class LoadOp(IRDLOperation, Denotable, Interpretable):
     @classmethod
     def parse(cls, parser: Parser) -> LoadOp:
         source = parser.parse_unresolved_operand()
-        offsets, axes = _parse_region(parser)
+        offsets, axes, steps = _parse_region(parser)
         sizes = parser.parse_comma_separated_list(
             parser.Delimiter.PAREN, lambda: parser.resolve_operand(parser.parse_unresolved_operand(), IndexType())
         )
@@ -650,7 +700,8 @@ class LoadOp(IRDLOperation, Denotable, Interpretable):
         tensor = parser.parse_type()
         parser.parse_punctuation("->")
         type_ = parser.parse_type()
-        return cls(parser.resolve_operand(source, tensor), offsets, sizes, axes, type_, _parse_dims(parser))
+        dims = _parse_dims(parser)
+        return cls(parser.resolve_operand(source, tensor), offsets, sizes, axes, type_, dims, steps)
 
 
 @irdl_op_definition
@@ -738,7 +789,10 @@ class StoreOp(IRDLOperation, Denotable, Interpretable):
         value = parser.parse_unresolved_operand()
         parser.parse_characters("into")
         into = parser.parse_unresolved_operand()
-        offsets, axes = _parse_region(parser)
+        at = parser.pos
+        offsets, axes, steps = _parse_region(parser)
+        if any(s != 1 for s in steps):
+            parser.raise_error("a store takes no steps", at)
         parser.parse_punctuation(":")
         value_type = parser.parse_type()
         parser.parse_punctuation(",")

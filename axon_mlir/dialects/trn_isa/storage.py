@@ -97,11 +97,13 @@ class Region:
 
 @dataclass(frozen=True)
 class HbmRegion:
-    """A region of a tensor: an offset per tensor axis, the tile axis that each runs along, extents by tile axis."""
+    """A region of a tensor: an offset per tensor axis, the tile axis that each runs along, in which steps, extents by
+    tile axis."""
 
     root: Root
     offsets: tuple[SSAValue, ...]
     axes: tuple[int | None, ...]
+    steps: tuple[int, ...]
     extents: tuple[Extent, Extent]
 
 
@@ -327,7 +329,7 @@ class Aliasing:
         extents = self.extents(value)
         owner = value.owner
         if isinstance(owner, LoadOp):
-            return HbmRegion(self.root(owner.source), tuple(owner.offsets), owner.axis_map(), extents)
+            return HbmRegion(self.root(owner.source), tuple(owner.offsets), owner.axis_map(), owner.step_map(), extents)
         if isinstance(owner, ExtractOp):
             around = self.region(owner.source)
             if isinstance(around, HbmRegion):
@@ -341,7 +343,8 @@ class Aliasing:
             return Region(slot, ((), ()), extents)
         op = slot.op
         if isinstance(op, StoreOp):
-            return HbmRegion(slot.root, tuple(op.offsets), op.axis_map(), extents)
+            axes = op.axis_map()
+            return HbmRegion(slot.root, tuple(op.offsets), axes, (1,) * len(axes), extents)
         around = self._slot_region(slot.parent, extents)
         assert isinstance(around, Region)
         (p, f), offsets = around.offsets, op.offsets

@@ -115,7 +115,16 @@ def _placed_extents(store: StoreOp) -> list[SSAValue]:
     """The extents of a stored tile: those of the loops at whose starts it is placed, else the tensor's own."""
     out: list[SSAValue] = []
     for offset, axis in zip(store.offsets, store.axis_map(), strict=True):
-        loop = offset.owner.parent_op() if not isinstance(offset.owner, Operation) else None
-        if axis is not None and isinstance(loop, ForOp):
+        loop = _loop_at(offset)
+        if axis is not None and loop is not None:
             out.append(loop.extent)
     return out
+
+
+def _loop_at(offset: SSAValue) -> ForOp | None:
+    """The loop at whose start an offset stands, or a fixed way from it."""
+    owner = offset.owner
+    if isinstance(owner, IndexOp):
+        return next((loop for v in owner.operands_ if (loop := _loop_at(v)) is not None), None)
+    loop = None if isinstance(owner, Operation) else owner.parent_op()
+    return loop if isinstance(loop, ForOp) and offset is loop.start else None

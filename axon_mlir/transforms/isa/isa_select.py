@@ -194,7 +194,7 @@ class _Selector:
         if type_.space.data == "hbm":
             return
         seen = TileType(type_.bounds, source.element_type, self.view(type_, "hbm").space)
-        view = LoadOp(op.source, list(op.offsets), list(op.sizes), op.axes, seen, op.dims)
+        view = LoadOp(op.source, list(op.offsets), list(op.sizes), op.axes, seen, op.dims, op.step_map())
         self.before(op, view)
         moved = self.copy(view.result, (op.sizes[0], op.sizes[1]), type_.space.data, type_.dtype, op)
         self.replace(op, moved)

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 
 from xdsl.dialects.builtin import DictionaryAttr, ModuleOp, StringAttr, TensorType
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from axon_mlir.dialects.tile import (
     COLLECT,
@@ -36,7 +36,8 @@ from axon_mlir.dialects.tile import (
 )
 from axon_mlir.errors import AxonError
 from axon_mlir.semantics.denotation import place
-from axon_mlir.semantics.index import Index, parse
+from axon_mlir.semantics.index import Index, Var, const, of_var, parse
+from axon_mlir.semantics.index import size as size_index
 from axon_mlir.semantics.shapes import dtype_name, is_tensor, shape_of
 
 SIZES = "tile.sizes"
@@ -66,8 +67,9 @@ class Leaf:
 
     `dims` says which dimension each tile axis runs over: a name, `*step` for an axis of `step` equal elements, or ''
     for one element. `red`: the loops of the path that the result folds over. Loads and stores name a `tensor` in HBM,
-    the tile axis (or None) of each of its axes, and in `at` the dimension that each axis outside the tile stands at
-    ('' for its first element). `name` is the value defined (for a store: the tensor).
+    the tile axis (or None) of each of its axes, where each axis begins (`at`: over sizes, and over a variable for each
+    dimension, which stands for the start of its innermost loop), and the step of each (`steps`; empty: all are 1).
+    `name` is the value defined (for a store: the tensor).
     """
 
     kind: str
@@ -80,7 +82,8 @@ class Leaf:
     red: frozenset[LoopKey] = frozenset()
     tensor: str = ""
     axes: tuple[int | None, ...] = ()
-    at: tuple[str, ...] = ()
+    at: tuple[Index, ...] = ()
+    steps: tuple[int, ...] = ()
     dtype: str = "f32"
     space: str = "sbuf"
 
@@ -93,6 +96,12 @@ class Leaf:
     def is_fetch(self) -> bool:
         """Whether it waits for its reader: a load or a fill."""
         return self.kind in ("load", "fill")
+
+    @property
+    def dims_at(self) -> set[str]:
+        """The dimensions that a load or store depends on."""
+        placed = {s.name for i in self.at for s in i.symbols() if isinstance(s, Var)}
+        return placed | {d for d in self.dims if d and not d.startswith("*")}
 
     @property
     def reads(self) -> tuple[str, ...]:
@@ -448,7 +457,7 @@ class _Emitter:
         if leaf.kind == "store":
             (name,) = leaf.ins
             value = self.operand(name, leaf, block, scope)
-            starts = self.starts(leaf, here, block, scope)
+            starts = self.starts(leaf, block, scope)
             op = StoreOp(value, scope.values[leaf.tensor], starts, leaf.axes)
             block.add_op(op)
             scope.values[leaf.tensor] = op.result
@@ -459,10 +468,9 @@ class _Emitter:
             self.defined(leaf, self.neutral(leaf, here, block, type_), here, block, scope)
             return
         if leaf.kind == "load":
-            starts = self.starts(leaf, here, block, scope)
-            made = LoadOp(
-                scope.values[leaf.tensor], starts, [self.extent(block, r) for r in here], leaf.axes, type_, dims
-            )
+            starts = self.starts(leaf, block, scope)
+            sizes = [self.extent(block, r) for r in here]
+            made = LoadOp(scope.values[leaf.tensor], starts, sizes, leaf.axes, type_, dims, leaf.steps)
             block.add_op(made)
             self.defined(leaf, made.result, here, block, scope)
             return
@@ -507,16 +515,19 @@ class _Emitter:
             scope.values[leaf.name] = result
             self.held[leaf.name] = here
 
-    def starts(self, leaf: Leaf, here: tuple[_Region, _Region], block: Block, scope: _Scope) -> list[SSAValue]:
+    def starts(self, leaf: Leaf, block: Block, scope: _Scope) -> list[SSAValue]:
         """Where a load or store begins, per axis of its tensor."""
         out: list[SSAValue] = []
-        for n, a in enumerate(leaf.axes):
-            if a is not None:
-                out.append(self.start(block, here[a]))
-            elif n < len(leaf.at) and leaf.at[n]:
-                out.append(self.start(block, self.region(block, leaf.at[n], scope.loops)))
-            else:
-                out.append(self.index(block, "0"))
+        for i in leaf.at:
+            starts = {v: self.region(block, v.name, scope.loops).start for v in i.symbols() if isinstance(v, Var)}
+            moving = {v: start for v, start in starts.items() if start is not None}
+            i = i.substitute({v: const(0) for v in starts if v not in moving})
+            if len(moving) == 1 and i == of_var(next(iter(moving))):
+                out.append(next(iter(moving.values())))
+                continue
+            names = {v: f"{v.name}_at" for v in sorted(moving, key=str)}
+            text = str(i.substitute({v: of_var(Var(name)) for v, name in names.items()}))
+            out.append(self.index(block, text, list(names.values()), [moving[v] for v in names]))
         return out
 
     def neutral(self, leaf: Leaf, here: tuple[_Region, _Region], block: Block, type_: TileType) -> SSAValue:
@@ -750,11 +761,20 @@ class _Reader:
             )
         return (op.dims.data[0].data, op.dims.data[1].data)
 
-    def at(self, op: LoadOp | StoreOp) -> tuple[str, ...]:
-        """The dimension that each tensor axis outside the tile stands at."""
-        return tuple(
-            "" if a is not None else self.starts.get(o, "") for o, a in zip(op.offsets, op.axis_map(), strict=True)
-        )
+    def at(self, op: LoadOp | StoreOp) -> tuple[Index, ...]:
+        """Where each tensor axis begins."""
+        return tuple(map(self.place, op.offsets))
+
+    def place(self, v: SSAValue) -> Index:
+        if v in self.starts:
+            return of_var(Var(self.starts[v]))
+        owner = v.owner
+        if not isinstance(owner, IndexOp) or any(x not in self.starts for x in owner.operands_):
+            raise AxonError(
+                "an offset is not made of loop starts", where=place(owner) if isinstance(owner, Operation) else None
+            )
+        names = {n.data: self.starts[x] for n, x in zip(owner.names.data, owner.operands_, strict=True)}
+        return parse(owner.expression.data, lambda n: of_var(Var(names[n])) if n in names else size_index(n))
 
     def named_leaf(self, op: LoadOp, result: SSAValue, keys: tuple[LoopKey, ...], kind: str) -> Leaf:
         name = f"v{len(self.leaves)}"
@@ -769,6 +789,7 @@ class _Reader:
             tensor=self.tensor[op.source],
             axes=op.axis_map(),
             at=self.at(op),
+            steps=op.step_map() if op.steps is not None else (),
             dtype=dtype_name(type_.element_type),
             space=type_.space.data,
         )

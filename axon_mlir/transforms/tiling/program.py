@@ -8,7 +8,7 @@ that each axis of the result runs over. Dimensions are shared where a computatio
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from xdsl.dialects.func import FuncOp, ReturnOp
@@ -20,6 +20,8 @@ from axon_mlir.semantics.denotation import Denotable, Denoter, dtype_of, input_n
 from axon_mlir.semantics.index import Index, Size, Var, const
 from axon_mlir.semantics.shapes import dtype_name, shape_of
 from axon_mlir.semantics.traits import HasMeaning
+from axon_mlir.semantics.walk import subterms
+from axon_mlir.transforms.tiling.pieces import Piece, pieces_of
 
 
 @dataclass(frozen=True)
@@ -36,7 +38,9 @@ class Computation:
     """One operation's work.
 
     `body` is over `variables` (one per axis of the result), folds inside; `dims` names the dimension of each axis, None
-    for an axis of one element; `fold_dims` the dimension of each fold variable.
+    for an axis of one element; `fold_dims` the dimension of each fold variable. `origin`: where the result lies in
+    its tensor, of which it may be a piece. `single`: dimensions of which one index is taken at a time, since something
+    is read at another function of them than a row of elements in steps.
     """
 
     result: Tensor
@@ -45,6 +49,17 @@ class Computation:
     dims: tuple[str | None, ...]
     fold_dims: tuple[tuple[Var, str], ...]
     op: Operation
+    origin: tuple[Index, ...] = ()
+    single: frozenset[str] = frozenset()
+
+    @property
+    def is_piece(self) -> bool:
+        """Whether the result is only part of its tensor."""
+        return bool(self.origin)
+
+    def along(self, i: Index) -> tuple[str, int] | None:
+        """The dimension that an index runs along, and its step; None where it takes one index at a time."""
+        return next(((d, s) for d, s in _affine(i, self.dim_of) if d not in self.single), None)
 
     @property
     def dim_of(self) -> dict[Var, str | None]:
@@ -59,6 +74,16 @@ class Program:
     computations: list[Computation]
     outputs: list[str]
     sizes: dict[str, Index]
+
+
+def _affine(i: Index, dim_of: Mapping[Var, str | None]) -> list[tuple[str, int]]:
+    """The dimensions of an index whose factor is a positive number, with it."""
+    out: list[tuple[str, int]] = []
+    for v in sorted((s for s in i.symbols() if isinstance(s, Var)), key=str):
+        d, factor = dim_of.get(v), i.coefficient(v)
+        if d is not None and factor is not None and factor.constant is not None and factor.constant >= 1:
+            out.append((d, factor.constant))
+    return out
 
 
 def _is_data(body: t.Term) -> bool:
@@ -163,7 +188,9 @@ def analyse(func: FuncOp) -> Program:
             v: const(0) for v, n in zip(value.variables, value.shape, strict=True) if n == 1
         }
         value = replace(value, body=t.substitute(value.body, unit))
-        computations.append(_computation(tensor, value, dims, op))
+        pieces = pieces_of(value)
+        for piece in pieces:
+            computations.append(_computation(tensor, piece, dims, op, whole=len(pieces) == 1))
         return t.tensor_input(tensor.name, value.shape, value.dtype)
 
     for op in func.body.block.ops:
@@ -190,6 +217,7 @@ def _renamed(c: Computation, dims: _Dims) -> Computation:
     return replace(
         c,
         dims=tuple(None if d is None else dims.find(d) for d in c.dims),
+        single=frozenset(map(dims.find, c.single)),
         fold_dims=tuple((v, dims.find(d)) for v, d in c.fold_dims),
     )
 
@@ -206,6 +234,12 @@ def _output(
     body = value.body
     for n, c in enumerate(computations):
         if isinstance(body, t.Read) and body.tensor == c.result.name and body.tensor not in outputs:
+            if c.is_piece:
+                if value.shape == c.result.shape and all(
+                    i.atom == v for i, v in zip(body.indices, value.variables, strict=True)
+                ):
+                    return c.result.name
+                continue
             made = _in_shape(c, value, body)
             shared = any(r.tensor == body.tensor for other in computations for r in reads_of(other.body))
             if made is not None and (made == c or not shared):
@@ -246,7 +280,8 @@ def _used(computations: list[Computation], outputs: Sequence[str]) -> list[Compu
     return [c for c in computations if c.result.name in needed]
 
 
-def _computation(tensor: Tensor, value: t.Comprehension, dims: _Dims, op: Operation) -> Computation:
+def _computation(tensor: Tensor, piece: Piece, dims: _Dims, op: Operation, *, whole: bool) -> Computation:
+    value = piece.value
     folds, inner = folds_of(value.body)
     if _has_fold(inner):
         raise UnsupportedError(f"'{op.name}' folds inside an expression, which cannot be tiled yet", where=place(op))
@@ -263,17 +298,27 @@ def _computation(tensor: Tensor, value: t.Comprehension, dims: _Dims, op: Operat
                     dims.of_axis[(r.tensor, axis)] = chosen[v]
                 else:
                     dims.unify(known, chosen[v])
-    for axis, v in enumerate(value.variables):
-        if v in chosen:
-            dims.of_axis[(tensor.name, axis)] = chosen[v]
-    for r in reads_of(inner):
-        for i in r.indices:
-            if not (i.constant is not None or (isinstance(i.atom, Var) and i.atom in chosen)):
-                raise UnsupportedError(
-                    f"'{op.name}' reads at the index {i}, which cannot be tiled yet",
-                    where=place(op),
-                    accepted="elements read at plain indices",
-                )
+    for axis, (v, n) in enumerate(zip(value.variables, tensor.shape, strict=True)):
+        if v in chosen and value.shape[axis] == n:
+            known = dims.of_axis.setdefault((tensor.name, axis), chosen[v])
+            dims.unify(known, chosen[v])
+    dim_of: dict[Var, str | None] = {v: chosen.get(v) for v in (*value.variables, *(f.var for f in folds))}
+    ranges = [f.extent for f in folds]
+    if any(isinstance(s, Var) for n in ranges for s in n.symbols()):
+        raise UnsupportedError(
+            f"'{op.name}' folds over a range that depends on the index, which cannot be tiled yet", where=place(op)
+        )
+    for x in subterms(inner):
+        if isinstance(x, t.IndexValue) and any(isinstance(s, Var) for s in x.index.symbols()):
+            raise UnsupportedError(f"'{op.name}' computes with an index, which cannot be tiled yet", where=place(op))
+        if isinstance(x, t.Select):
+            for i in t.compared_indices(x.condition):
+                if any(isinstance(s, Var) for s in i.symbols()):
+                    raise UnsupportedError(
+                        f"'{op.name}' chooses by the index {i}, which cannot be tiled yet",
+                        where=place(op),
+                        accepted="choices that split an axis at fixed places, or compare elements",
+                    )
     return Computation(
         tensor,
         value.variables,
@@ -281,7 +326,20 @@ def _computation(tensor: Tensor, value: t.Comprehension, dims: _Dims, op: Operat
         tuple(chosen.get(v) for v in value.variables),
         tuple((f.var, chosen[f.var]) for f in folds),
         op,
+        () if whole else piece.origin,
+        frozenset(_single([i for r in reads_of(inner) for i in r.indices], dim_of)),
     )
+
+
+def _single(indices: Sequence[Index], dim_of: Mapping[Var, str | None]) -> set[str]:
+    """The dimensions that some index depends on otherwise than by running along it."""
+    out: set[str] = set()
+    for i in indices:
+        mine = {d for s in i.symbols() if isinstance(s, Var) and (d := dim_of.get(s)) is not None}
+        along = [d for d, _ in _affine(i, dim_of) if d not in out]
+        # The last dimension that an index runs along keeps doing so.
+        out |= mine - set(along[-1:])
+    return out
 
 
 def _has_fold(x: t.Term) -> bool:

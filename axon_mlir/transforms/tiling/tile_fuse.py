@@ -104,9 +104,13 @@ class _Fuser:
 
     def forwarded(self, nest: Nest, load: Leaf) -> Nest | None:
         """The nest with one load of an intermediate replaced by the value that was stored."""
-        store = next(x for x in nest.leaves if x.kind == "store" and x.tensor == load.tensor)
+        stores = [x for x in nest.leaves if x.kind == "store" and x.tensor == load.tensor]
+        if len(stores) != 1:
+            # The tensor is made of pieces.
+            return None
+        store = stores[0]
         source = next(x for x in nest.leaves if x.name == store.ins[0])
-        if store.axes != load.axes or source.dims != load.dims:
+        if (store.axes, store.at, store.steps) != (load.axes, load.at, load.steps) or source.dims != load.dims:
             return None
         readers = [x for x in nest.leaves if load.name in x.ins]
         if any(on_engine(x) for x in readers) and source.space != "sbuf":
@@ -216,7 +220,7 @@ class _Fuser:
         for x in nest.leaves:
             if x.is_move and x.ins[-1] in group and all(y is x or x.ins[-1] not in y.ins for y in nest.leaves):
                 group.add(x.name)
-        needed = set(leaf.dims) | set(leaf.at)
+        needed = leaf.dims_at
         changed = False
         leaves: list[Leaf] = []
         for x in nest.leaves:

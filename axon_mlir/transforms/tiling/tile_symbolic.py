@@ -36,7 +36,7 @@ from axon_mlir.errors import UnsupportedError
 from axon_mlir.semantics import terms as t
 from axon_mlir.semantics.denotation import place
 from axon_mlir.semantics.functions import MONOIDS
-from axon_mlir.semantics.index import Index, Size, Var, of_var
+from axon_mlir.semantics.index import Index, Size, Var, const, of_var
 from axon_mlir.semantics.index import size as size_index
 from axon_mlir.semantics.shapes import tensor_type
 from axon_mlir.targets import Device
@@ -114,24 +114,35 @@ def contraction_of(c: Computation) -> _Contraction | None:
     sides = [_dims_in(c, left), _dims_in(c, right)]
     if not all(d in s for s in sides for d in folded):
         return None
-    kept = [d for d in c.dims if d is not None]
+    # Of each group the last is tiled.
+    kept = sorted((d for d in c.dims if d is not None), key=lambda d: d not in c.single)
+    folded.sort(key=lambda d: d not in c.single)
+    if folded[-1] in c.single:
+        return None
+    m = tuple(d for d in kept if d in sides[0] and d not in sides[1])
+    n = tuple(d for d in kept if d in sides[1] and d not in sides[0])
+    both = tuple(d for d in kept if d in sides[0] and d in sides[1])
+    alone = [d for group in (m, n) for d in group[-1:] if d in c.single]
     return _Contraction(
         left,
         right,
-        tuple(d for d in kept if d in sides[0] and d not in sides[1]),
-        tuple(d for d in kept if d in sides[1] and d not in sides[0]),
+        tuple(d for d in m if d not in alone),
+        tuple(d for d in n if d not in alone),
         tuple(folded),
-        tuple(d for d in kept if d in sides[0] and d in sides[1]),
+        (*both, *alone),
     )
 
 
 def _dims_in(c: Computation, r: t.Read) -> list[str]:
-    out: list[str] = []
-    for i in r.indices:
-        d = c.dim_of.get(i.atom) if isinstance(i.atom, Var) else None
-        if d is not None:
-            out.append(d)
-    return out
+    """The dimensions that a read depends on, in the order of its axes."""
+    variables = [s for i in r.indices for s in sorted(i.symbols(), key=str) if isinstance(s, Var)]
+    return [d for v in variables if (d := c.dim_of.get(v)) is not None]
+
+
+def _along(c: Computation, r: t.Read) -> list[str | None]:
+    """The dimension that each axis of a read runs along."""
+    found = [c.along(i) for i in r.indices]
+    return [None if f is None else f[0] for f in found]
 
 
 class _Builder:
@@ -194,36 +205,19 @@ class _Builder:
 
         With `turn`, a tensor whose rows run along `part` is loaded as it lies and turned by the tensor engine.
         """
-        of_axis = [c.dim_of.get(i.atom) if isinstance(i.atom, Var) else None for i in read.indices]
-        used = {d for d in of_axis if d is not None}
-        first = part if part in used else None
-        second = free if free in used else None
-        dtype = self.tensors[read.tensor].dtype
-        named = [d for d in of_axis if d is not None]
+        along = _along(c, read)
+        named = [d for d in along if d is not None]
+        first = part if part in named else None
+        second = free if free in named else None
         lies = self.layout.get(read.tensor)
         how = self.structure.transpose
         if turn and how != "strided" and first is not None and second is not None:
             if lies != (first, second) and named[-1] == first:
-                return self.turned(read, of_axis, first, second, path, dtype)
+                return self.turned(c, read, first, second, path)
         if turn and how == "engine" and part is not None and first is None and second is not None and lies is not None:
-            if named == [second]:
-                return self.spread(read, of_axis, part, second, path, dtype, column=lies[0] is not None)
-        name = self.value()
-        self.leaves.append(
-            Leaf(
-                "load",
-                name,
-                (first if first is not None else self.repeated(part), second or ""),
-                path,
-                tensor=read.tensor,
-                axes=tuple(
-                    0 if d is not None and d == part else 1 if d is not None and d == free else None for d in of_axis
-                ),
-                at=tuple("" if d in (None, part, free) else d or "" for d in of_axis),
-                dtype=dtype,
-            )
-        )
-        return name
+            if named == [second] and second in lies:
+                return self.spread(c, read, part, second, path, column=lies[0] is not None)
+        return self.fetched(c, read, (first, second), path, repeated=part if first is None else None)
 
     def narrowed(self, path: tuple[LoopKey, ...], *dims: str, role: str = PART) -> tuple[LoopKey, ...]:
         """The path with loops over tiles of dimensions, partition tiles unless another role is given, where it has
@@ -235,20 +229,30 @@ class _Builder:
 
     def fetched(
         self,
+        c: Computation,
         read: t.Read,
-        of_axis: list[str | None],
         dims: tuple[str | None, str | None],
         path: tuple[LoopKey, ...],
-        dtype: str,
         space: str = "sbuf",
+        *,
+        repeated: str | None = None,
     ) -> str:
-        """A tile loaded as it lies."""
+        """A tile loaded as it lies; without a dimension on partitions, the same for all of `repeated`."""
         name = self.value()
-        axes = tuple(None if d is None or d not in dims else dims.index(d) for d in of_axis)
-        at = tuple("" if d is None or d in dims else d for d in of_axis)
-        tile = (dims[0] or "", dims[1] or "")
+        steps = [f[1] if (f := c.along(i)) is not None and f[0] in dims else 1 for i in read.indices]
         self.leaves.append(
-            Leaf("load", name, tile, path, tensor=read.tensor, axes=axes, at=at, dtype=dtype, space=space)
+            Leaf(
+                "load",
+                name,
+                (dims[0] or self.repeated(repeated), dims[1] or ""),
+                path,
+                tensor=read.tensor,
+                axes=tuple(None if d is None or d not in dims else dims.index(d) for d in _along(c, read)),
+                at=tuple(_place(c, i) for i in read.indices),
+                steps=tuple(steps) if any(s != 1 for s in steps) else (),
+                dtype=self.tensors[read.tensor].dtype,
+                space=space,
+            )
         )
         return name
 
@@ -266,34 +270,24 @@ class _Builder:
         self.leaves.append(Leaf("compute", name, dims, path, ins, text, dtype=dtype, space=space))
         return name
 
-    def turned(
-        self, read: t.Read, of_axis: list[str | None], part: str, free: str, path: tuple[LoopKey, ...], dtype: str
-    ) -> str:
+    def turned(self, c: Computation, read: t.Read, part: str, free: str, path: tuple[LoopKey, ...]) -> str:
         """A tile loaded row by row, transposed on the tensor engine and copied back to SBUF, or transposed by the DMA
         on its way."""
-        narrow = self.narrowed(path, free, part)
+        narrow, dtype = self.narrowed(path, free, part), self.tensors[read.tensor].dtype
         if self.structure.transpose == "dma":
-            seen = self.fetched(read, of_axis, (free, part), narrow, dtype, "hbm")
+            seen = self.fetched(c, read, (free, part), narrow, "hbm")
             return self.moved(TRANSPOSE, (seen,), (part, free), narrow, dtype)
-        loaded = self.fetched(read, of_axis, (free, part), narrow, dtype)
+        loaded = self.fetched(c, read, (free, part), narrow)
         wide = turned_dtype(self.device, dtype)
         psum = self.moved(TRANSPOSE, (loaded,), (part, free), narrow, wide, "psum")
         return self.moved(COPY, (psum,), (part, free), narrow, dtype)
 
     def spread(
-        self,
-        read: t.Read,
-        of_axis: list[str | None],
-        part: str,
-        free: str,
-        path: tuple[LoopKey, ...],
-        dtype: str,
-        *,
-        column: bool,
+        self, c: Computation, read: t.Read, part: str, free: str, path: tuple[LoopKey, ...], *, column: bool
     ) -> str:
         """A computed column or row, as the same row on every partition: turned into a row, times ones."""
-        narrow = self.narrowed(path, free, role=PART if column else MOVING)
-        row = self.fetched(read, of_axis, (free, None) if column else (None, free), narrow, dtype)
+        narrow, dtype = self.narrowed(path, free, role=PART if column else MOVING), self.tensors[read.tensor].dtype
+        row = self.fetched(c, read, (free, None) if column else (None, free), narrow)
         if column:
             psum = self.moved(TRANSPOSE, (row,), ("", free), narrow, turned_dtype(self.device, dtype), "psum")
             row = self.moved(COPY, (psum,), ("", free), narrow, dtype)
@@ -308,7 +302,8 @@ class _Builder:
         return name
 
     def store(self, c: Computation, value: str, part: str | None, free: str | None, path: tuple[LoopKey, ...]) -> None:
-        self.layout[c.result.name] = (part, free)
+        if not c.is_piece:
+            self.layout[c.result.name] = (part, free)
         self.leaves.append(
             Leaf(
                 "store",
@@ -318,7 +313,10 @@ class _Builder:
                 (value,),
                 tensor=c.result.name,
                 axes=tuple(None if d is None or d not in (part, free) else 0 if d == part else 1 for d in c.dims),
-                at=tuple("" if d is None or d in (part, free) else d for d in c.dims),
+                at=tuple(
+                    o + (const(0) if d is None else of_var(Var(d)))
+                    for o, d in zip(c.origin or [const(0)] * len(c.dims), c.dims, strict=True)
+                ),
             )
         )
 
@@ -342,16 +340,17 @@ class _Builder:
         """Partition and free dimension of an elementwise result: as its operands lie, else the last two dimensions."""
         for r in reads_of(c.body):
             layout = self.layout.get(r.tensor)
-            if layout is None or not set(layout) <= {*kept, None}:
+            if layout is None or not set(layout) <= {*kept, None} - c.single:
                 continue
             # A column or row is followed by what has no other dimension to run along it.
             if None not in layout or set(kept) <= set(_dims_in(c, r)):
                 return layout
-        if len(kept) >= 2:
-            return kept[-2], kept[-1]
-        if len(c.dims) >= 2 and kept and c.dims[-1] is None:
-            return kept[0], None
-        return None, kept[0] if kept else None
+        rows = [d for d in kept if d not in c.single]
+        if len(rows) >= 2:
+            return rows[-2], rows[-1]
+        if len(c.dims) >= 2 and rows and c.dims[-1] is None:
+            return rows[0], None
+        return None, rows[0] if rows else None
 
     def elementwise(self, c: Computation) -> None:
         kept = [d for d in c.dims if d is not None]
@@ -388,7 +387,7 @@ class _Builder:
                 (part or "", free or ""),
                 path,
                 tuple(names.values()),
-                leaf_text(body, list(names), c.dim_of, (part, free)),
+                leaf_text(c, body, list(names), (part, free)),
                 dtype=c.result.dtype,
             )
         )
@@ -401,12 +400,15 @@ class _Builder:
         if across is not None:
             self.partition_sum(c, inner, *across)
             return
-        free = folded[-1]
-        part = kept[-1] if kept else None
+        rows, columns = ([d for d in ds if d not in c.single] for ds in (kept, folded))
+        if not columns:
+            raise UnsupportedError(f"'{c.op.name}' folds over an index that no elements run along", where=place(c.op))
+        free = columns[-1]
+        part = rows[-1] if rows else None
         for r in reads_of(inner):
             # Follow an operand that lies with a kept dimension on partitions and a folded one along them.
             layout = self.layout.get(r.tensor)
-            if layout is not None and layout[0] in kept and layout[1] in folded:
+            if layout is not None and layout[0] in rows and layout[1] in columns:
                 part, free = layout[0], layout[1] or free
         outer = self.path(*self.single([d for d in kept if d != part]), *([self.loop(part, PART)] if part else []))
         key = self.loop(free, FREE)
@@ -422,7 +424,7 @@ class _Builder:
                 (part or "", ""),
                 path,
                 tuple(names.values()),
-                leaf_text(inner, reads, c.dim_of, (part, free), fold=monoid),
+                leaf_text(c, inner, reads, (part, free), fold=monoid),
                 monoid,
                 frozenset(red),
                 dtype="f32" if monoid in ("sum", "prod") else c.result.dtype,
@@ -438,7 +440,7 @@ class _Builder:
             return None
         found: set[tuple[str, str]] = set()
         for r in reads_of(inner):
-            named = _dims_in(c, r)
+            named = [d for d in _along(c, r) if d is not None]
             lies = self.layout.get(r.tensor, tuple(named[-2:]))
             if self.tensors[r.tensor].dtype not in FLOATS:
                 return None
@@ -457,11 +459,11 @@ class _Builder:
         path = (*outer, *red)
         reads = reads_of(inner)
         names = {r: self.load(c, r, k, n, path, turn=True) for r in reads}
-        if isinstance(inner, t.Read) and {k, n} <= set(_dims_in(c, inner)):
+        if isinstance(inner, t.Read) and {k, n} <= set(_along(c, inner)):
             operand, dtype = names[inner], self.tensors[inner.tensor].dtype
         else:
             operand, dtype = self.value(), "f32"
-            text = leaf_text(inner, reads, c.dim_of, (k, n))
+            text = leaf_text(c, inner, reads, (k, n))
             self.leaves.append(Leaf("compute", operand, (k, n), path, tuple(names.values()), text, dtype=dtype))
         ones = self.ones(self.repeated(k), "", dtype)
         value = self.value()
@@ -514,6 +516,12 @@ class _Builder:
         return name
 
 
+def _place(c: Computation, i: Index) -> Index:
+    """An index over the starts of loops, one variable for each dimension."""
+    starts: dict[Size | Var, Index] = {v: const(0) if d is None else of_var(Var(d)) for v, d in c.dim_of.items()}
+    return i.substitute(starts)
+
+
 def _first(c: Computation) -> str | None:
     return next((d for d in c.dims if d is not None), None)
 
@@ -537,9 +545,9 @@ def _wanted_partitions(program: Program) -> dict[str, str]:
 
 
 def leaf_text(
+    c: Computation,
     body: t.Term,
     reads: list[t.Read],
-    dims: dict[Var, str | None],
     axes: tuple[str | None, str | None],
     fold: str | None = None,
 ) -> str:
@@ -547,7 +555,7 @@ def leaf_text(
     part, free = axes
     rename: dict[Size | Var, Index] = {}
     inner = "q" if fold else "f"
-    for v, d in dims.items():
+    for v, d in c.dim_of.items():
         if d is not None and d == part:
             rename[v] = of_var(Var("p"))
         elif d is not None and d == free:
@@ -556,8 +564,7 @@ def leaf_text(
     signature: list[str] = []
     for n, r in enumerate(reads):
         name = f"x{n}"
-        touched = {dims.get(i.atom) for i in r.indices if isinstance(i.atom, Var)}
-        wide = free is not None and free in touched
+        wide = free is not None and free in _along(c, r)
         # Without a free dimension the tile has one column; its extent is then the symbol F, which is 1.
         column = free is not None and not wide
         signature.append(f"{name}[P, 1]" if column else f"{name}[P, F]")

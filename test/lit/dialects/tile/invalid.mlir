@@ -398,3 +398,12 @@ func.func @bound(%a: tensor<?x?xf32, ["M", "K"]>) {
   %e = tile.empty (%z, %z) : !tile.tile<["4", "4 +"], f32, sbuf>
   func.return
 }
+
+// -----
+
+func.func @step_of_zero(%a: tensor<?x?xf32, ["M", "K"]>) {
+  %z = tile.index "1"
+  // expected-error@+1 {{a positive step for each tensor axis is expected}}
+  %e = tile.load %a[%z along p, %z along f by 0] (%z, %z) : tensor<?x?xf32, ["M", "K"]> -> !tile.tile<["4", "8"], f32, sbuf>
+  func.return
+}

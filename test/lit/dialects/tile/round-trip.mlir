@@ -64,3 +64,14 @@ func.func @loops(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
   }
   func.return %r : tensor<4x4xf32>
 }
+
+// Every second column.
+// CHECK-LABEL: func.func @steps
+// CHECK:       tile.load %x[%0 along p, %0 along f by 2] (%1, %2)
+func.func @steps(%x: tensor<?x?xf32, ["M", "2 * K"]>) {
+  %0 = tile.index "0"
+  %1 = tile.index "M"
+  %2 = tile.index "K"
+  %t = tile.load %x[%0 along p, %0 along f by 2] (%1, %2) : tensor<?x?xf32, ["M", "2 * K"]> -> !tile.tile<["M", "K"], f32, sbuf>
+  func.return
+}

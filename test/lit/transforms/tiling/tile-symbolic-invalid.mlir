@@ -8,10 +8,18 @@ func.func @composite(%x: tensor<?x?xf32, ["M", "K"]>) -> tensor<?x?xf32, ["M", "
 
 // -----
 
-func.func @step(%x: tensor<?xf32, ["2 * K"]>) -> tensor<?xf32, ["K"]> {
-  %0 = tensor_hl.slice %x offsets ["0"] sizes ["K"] steps [2] : tensor<?xf32, ["2 * K"]> -> tensor<?xf32, ["K"]>
-  // expected-error@+1 {{'tensor_hl.exp' reads at the index 2 * s0}}
-  %1 = tensor_hl.exp %0 : tensor<?xf32, ["K"]>
+func.func @running(%x: tensor<?x?xf32, ["M", "K"]>) -> tensor<?x?xf32, ["M", "K"]> {
+  // expected-error@+1 {{'tensor_hl.scan' folds over a range that depends on the index, which cannot be tiled yet}}
+  %0 = tensor_hl.scan sum %x axis 1 : tensor<?x?xf32, ["M", "K"]>
+  func.return %0 : tensor<?x?xf32, ["M", "K"]>
+}
+
+// -----
+
+func.func @position(%x: tensor<?xf32, ["K"]>) -> tensor<?xf32, ["K"]> {
+  %0 = tensor_hl.iota axis 0 : tensor<?xf32, ["K"]>
+  // expected-error@+1 {{'tensor_hl.mul' computes with an index, which cannot be tiled yet}}
+  %1 = tensor_hl.mul %0, %x : tensor<?xf32, ["K"]>
   func.return %1 : tensor<?xf32, ["K"]>
 }
 

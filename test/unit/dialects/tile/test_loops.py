@@ -259,7 +259,7 @@ def test_obligations(change: dict[str, str], kinds: set[str]) -> None:
         (rows(at="%twice"), "does not move by its step"),
         (rows(source="%o", load_at="%next"), "reads elsewhere what it writes"),
         (folded(kind="max"), "does not combine its argument by max"),
-        (folded(kind="collect"), "must replace exactly one region per iteration"),
+        (folded(kind="collect"), "must replace regions in each iteration"),
         (folded(monoid="max"), "does not combine its argument by sum"),
         (folded(kind="carry"), "carries a value without a homomorphism"),
     ],

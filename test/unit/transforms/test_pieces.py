@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Slices are read where they lie, in steps; concatenations are made piece by piece: for all sizes, and in numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from unit.transforms.test_random_structures import function_of, relative
+from xdsl.dialects.func import FuncOp
+
+from axon_mlir import sim
+from axon_mlir.frontend.numpy_trace import trace
+from axon_mlir.host.registry import make_context
+from axon_mlir.host.verification import verify_module
+from axon_mlir.printer_nki import print_kernel
+from axon_mlir.semantics.denotation import denote_function
+from axon_mlir.semantics.index import const
+from axon_mlir.semantics.index import size as size_index
+from axon_mlir.smt.equivalence import prove_functions
+from axon_mlir.transforms.algebra.tensor_hl_canonicalize import TensorHlCanonicalize
+from axon_mlir.transforms.isa.counts import counts
+from axon_mlir.transforms.isa.isa_allocate import IsaAllocate
+from axon_mlir.transforms.isa.isa_select import IsaSelect
+from axon_mlir.transforms.tiling.pieces import pieces_of
+from axon_mlir.transforms.tiling.tile_fuse import TileFuse
+from axon_mlir.transforms.tiling.tile_instantiate import TileInstantiate
+from axon_mlir.transforms.tiling.tile_symbolic import TileSymbolic
+
+Program = tuple[list[str], Callable[..., Any]]
+
+
+def rotated(x: Any, c: Any, s: Any) -> Any:
+    a, b = x[: x.shape[0] // 2], x[x.shape[0] // 2 :]
+    return np.concatenate([a * c - b * s, a * s + b * c])
+
+
+PROGRAMS: dict[str, Program] = {
+    "a later part": (["f32[70,130]"], lambda x: np.exp(x[3:, 2:])),
+    "every second": (["f32[70,130]"], lambda x: x[::2, ::2] * 2.0),
+    "neighbours": (["f32[70,130]"], lambda x: x[1:] - x[:-1]),
+    "halves of the columns": (["f32[70,130]", "f32[65,20]"], lambda x, w: x[:, : x.shape[1] // 2] @ w),
+    "one below the other": (["f32[70,130]", "f32[30,130]"], lambda x, y: np.concatenate([np.exp(x), y * 2.0])),
+    "beside each other": (["f32[70,130]", "f32[70,20]"], lambda x, y: np.concatenate([x, y], axis=1) * 3.0),
+    "three of them": (
+        ["f32[70,130]", "f32[30,130]"],
+        lambda x, y: np.concatenate([x, y, np.abs(x)]) - 1.0,
+    ),
+    "a rotation": (["f32[140,130]", "f32[70,130]", "f32[70,130]"], rotated),
+}
+
+
+def built(specs: list[str], program: Callable[..., Any]) -> tuple[FuncOp, Any]:
+    """The program before tiling, and the allocated module."""
+    module, context = trace(program, specs), make_context()
+    TensorHlCanonicalize().apply(context, module)
+    source = function_of(module).clone()
+    for step in (TileSymbolic(), TileFuse(), TileInstantiate(), IsaSelect(), IsaAllocate()):
+        step.apply(context, module)
+        verify_module(module)
+    return source, module
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_program(name: str, tmp_path: Path) -> None:
+    specs, program = PROGRAMS[name]
+    source, module = built(specs, program)
+    func = function_of(module)
+    assert prove_functions(source, func, use_filter=False, same_domain=True).verdict == "proved"
+    path = tmp_path / "kernel.py"
+    path.write_text(print_kernel(module))
+    random = np.random.default_rng(1)
+    shapes = [[int(d) for d in spec[4:-1].split(",")] for spec in specs]
+    inputs = [random.standard_normal(shape).astype(np.float32) for shape in shapes]
+    got = sim.execute(path, None, inputs, device="trn2", domain="float", seed=0)
+    wanted = program(*inputs)
+    assert relative(np.asarray(got.outputs[0]).reshape(wanted.shape), wanted) < 1e-5
+    values: Any = func.attributes["axon.values"]
+    expected = counts(func, {k: v.value.data for k, v in values.data.items()})
+    assert (got.instructions, got.dma_bytes) == (expected.instructions, expected.dma_bytes)
+
+
+def value_of(specs: list[str], program: Callable[..., Any]) -> Any:
+    return denote_function(function_of(trace(program, specs))).outputs[0]
+
+
+def test_pieces_of_a_concatenation() -> None:
+    value = value_of(["f32[M,K]", "f32[N,K]"], lambda x, y: np.concatenate([x, y]))
+    first, second = pieces_of(value)
+    assert (first.origin, first.value.shape) == ((const(0), const(0)), (size_index("M"), size_index("K")))
+    assert (second.origin, second.value.shape) == ((size_index("M"), const(0)), (size_index("N"), size_index("K")))
+
+
+def test_a_value_without_a_break_is_one_piece() -> None:
+    value = value_of(["f32[M,K]"], lambda x: x[1:] * 2.0)
+    (piece,) = pieces_of(value)
+    assert piece.value is value and piece.origin == (const(0), const(0))
