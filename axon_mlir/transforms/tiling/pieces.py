@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A value whose element depends on where its index lies, as pieces that do not: what concatenation and padding mean.
+
+`if i < M then x[i] else y[i - M]` for i < M + N is two pieces: x[w] for w < M at offset 0, y[w] for w < N at offset M.
+Breakpoints are sums of sizes; they must be in a known order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from axon_mlir.semantics import terms as t
+from axon_mlir.semantics.index import Index, Size, Var, const, fresh_var, nonnegative, of_var
+from axon_mlir.semantics.walk import subterms
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Part of a value: a box of its own shape, and where the box begins in the value."""
+
+    value: t.Comprehension
+    origin: tuple[Index, ...]
+
+
+def pieces_of(value: t.Comprehension) -> list[Piece]:
+    """The pieces of a value; the value itself where nothing depends on the place, or no order is known."""
+    return list(_split(Piece(value, tuple(const(0) for _ in value.shape))))
+
+
+def _split(piece: Piece) -> Iterator[Piece]:
+    for axis, v in enumerate(piece.value.variables):
+        points = _breakpoints(piece.value, v)
+        ordered = _ordered([const(0), *points, piece.value.shape[axis]]) if points else None
+        if ordered is None:
+            continue
+        for low, high in pairwise(ordered):
+            if low != high:
+                yield from _split(_part(piece, axis, low, high))
+        return
+    yield piece
+
+
+def _conditions(value: t.Comprehension) -> Iterator[t.IndexCompare]:
+    for x in subterms(value.body):
+        if isinstance(x, t.Select):
+            yield from (c for c in t.comparisons(x.condition) if isinstance(c, t.IndexCompare))
+
+
+def _breakpoints(value: t.Comprehension, v: Var) -> list[Index]:
+    """Where conditions on the variable alone change: `v < p` holds below p."""
+    found: dict[Index, None] = {}
+    for c in _conditions(value):
+        gap = c.right - c.left
+        factor = gap.coefficient(v)
+        if factor is None or factor.constant not in (1, -1) or not _sizes_only(gap - factor * of_var(v)):
+            continue
+        zero = -factor * (gap - factor * of_var(v))
+        # The gap is zero at v = zero; the relation changes there, or one further on.
+        strict = c.relation == "<"
+        if c.relation == "==":
+            found |= {zero: None, zero + 1: None}
+        elif factor == 1:
+            found[zero + 1 if strict else zero] = None
+        else:
+            found[zero if strict else zero + 1] = None
+    return list(found)
+
+
+def _sizes_only(i: Index) -> bool:
+    return all(isinstance(s, Size) for s in i.symbols())
+
+
+def _ordered(points: list[Index]) -> list[Index] | None:
+    """The points from the first to the last, in ascending order, each once; None where their order is not known."""
+    first, last = points[0], points[-1]
+    inner = [p for p in dict.fromkeys(points) if not nonnegative(first - p) and not nonnegative(p - last)]
+    out: list[Index] = []
+    for p in inner:
+        if not nonnegative(p - first) or not nonnegative(last - p):
+            return None
+        below = [q for q in out if nonnegative(p - q)]
+        if any(not nonnegative(q - p) for q in out if q not in below):
+            return None
+        out.insert(len(below), p)
+    return [first, *out, last]
+
+
+def _part(piece: Piece, axis: int, low: Index, high: Index) -> Piece:
+    """The part of a piece with one variable between two points."""
+    value = piece.value
+    w = fresh_var(value.variables[axis].name)
+    extent = high - low
+
+    def decided(x: t.Term) -> t.Term:
+        match x:
+            case t.Apply(f, args):
+                return t.Apply(f, tuple(map(decided, args)))
+            case t.Fold(m, v, n, body):
+                return t.fold(m, v, n, decided(body))
+            case t.Select(c, a, b):
+                return t.select(_decided(c, w, extent), decided(a), decided(b))
+            case _:
+                return x
+
+    body = decided(t.substitute(value.body, {value.variables[axis]: low + of_var(w)}))
+    variables = tuple(w if n == axis else v for n, v in enumerate(value.variables))
+    shape = tuple(extent if n == axis else d for n, d in enumerate(value.shape))
+    origin = tuple(o + low if n == axis else o for n, o in enumerate(piece.origin))
+    return Piece(replace(value, shape=shape, variables=variables, body=body), origin)
+
+
+def _decided(c: t.Condition, w: Var, extent: Index) -> t.Condition:
+    """A condition, where it is the same for all `0 <= w < extent`, as a truth value."""
+    match c:
+        case t.And(parts):
+            return t.conj([_decided(p, w, extent) for p in parts])
+        case t.Or(parts):
+            return t.disj([_decided(p, w, extent) for p in parts])
+        case t.Not(p):
+            return t.negate(_decided(p, w, extent))
+        case t.IndexCompare(relation, left, right):
+            gap = right - left
+            factor = gap.coefficient(w)
+            if factor is None or factor.constant is None:
+                return c
+            ends = [gap.substitute({w: const(0)}), gap.substitute({w: extent - 1})]
+            low, high = ends if factor.constant >= 0 else ends[::-1]
+            strict = int(relation == "<")
+            if relation == "==":
+                apart = nonnegative(low - 1) or nonnegative(-high - 1)
+                return t.FALSE if apart else t.TRUE if low == high == const(0) else c
+            return t.TRUE if nonnegative(low - strict) else t.FALSE if nonnegative(-high - 1 + strict) else c
+        case _:
+            return c
