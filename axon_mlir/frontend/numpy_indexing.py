@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
@@ -12,9 +13,10 @@ import numpy as np
 from axon_mlir.errors import AxonError
 from axon_mlir.frontend import operations as ops
 from axon_mlir.frontend.element_types import kind
+from axon_mlir.frontend.known_positions import Run, runs_inside, runs_of
 from axon_mlir.frontend.places import here
 from axon_mlir.frontend.recording import Node, Shape, current
-from axon_mlir.frontend.traced import METHODS, TracedTensor, as_items, as_size, decide, size_term, unsupported
+from axon_mlir.frontend.traced import METHODS, TracedTensor, as_items, as_size, size_term, unsupported
 from axon_mlir.semantics import index as ix
 from axon_mlir.semantics.index import Index
 
@@ -193,9 +195,13 @@ def _arrays_of(x: TracedTensor, items: list[Any]) -> _Arrays:
 
 
 def _gathered(arrays: _Arrays) -> TracedTensor:
+    runs = _one_vector(arrays)
+    if runs is not None:
+        axis = arrays.axes[0]
+        return ops.concatenate([_run(arrays.base, axis, run) for run in runs], axis)
+    place, rank = (arrays.axes[0] if arrays.together else 0), len(arrays.shape)
+    arrays, batch = _counting(arrays)
     x, axes, positions = arrays.base, list(arrays.axes), list(arrays.positions)
-    place, rank = (axes[0] if arrays.together else 0), len(arrays.shape)
-    batch = _counting(arrays)
     if batch is not None:
         # One array counts along the first of their axes: each position there has its own row.
         x = _axis_first(x, axes.pop(batch))
@@ -219,7 +225,18 @@ def _scatter(arrays: _Arrays, value: Any) -> None:
     rest = [s for n, s in enumerate(x.terms) if n not in axes]
     first = axes[0]
     new = ops.stored(value, x, (*rest[:first], *arrays.shape, *rest[first:]))
-    batch = _counting(arrays)
+    runs = _one_vector(arrays)
+    if runs is not None:
+        start = ix.const(0)
+        for run in runs:
+            # Of a position that stands there several times, the last element stays.
+            given = run if run.step else replace(run, first=run.last, count=ix.const(1))
+            from_ = start if run.step else start + run.count - 1
+            _run(x, first, replace(given, step=run.step or 1)).assign(_run(new, first, Run(from_, 1, given.count)))
+            start = start + run.count
+        return
+    arrays, batch = _counting(arrays)
+    x = arrays.base
     if batch is not None and len(arrays.shape) == 1 and len(axes) == 2:
         # One element a row: a choice at each column.
         column = axes[1 - batch]
@@ -257,29 +274,50 @@ def _one_axis(
     return ops.reshape(x, (*terms[:before], total, *terms[before + count :])), before, flat
 
 
-def _counting(arrays: _Arrays) -> int | None:
-    """Which of the arrays is 0, 1, 2, ... along the first of their axes, and as long as the axis that it indexes."""
-    if len(arrays.positions) < 2 or not arrays.shape:
+def _one_vector(arrays: _Arrays) -> list[Run] | None:
+    """The slices that one vector of known positions chooses."""
+    if len(arrays.positions) != 1 or arrays.positions[0].ndim != 1:
         return None
+    return runs_inside(arrays.positions[0].node, arrays.base.terms[arrays.axes[0]])
+
+
+def _run(x: TracedTensor, axis: int, run: Run) -> TracedTensor:
+    """The elements of a run along an axis; a view, except of a run that stays where it is."""
+
+    def along(value: Any, others: Sequence[Any]) -> list[Any]:
+        return [value if n == axis else other for n, other in enumerate(others)]
+
+    zeros, ones = [ix.const(0)] * x.ndim, [1] * x.ndim
+    if run.step == 0:
+        one = ops.slice_box(x, along(run.first, zeros), along(ix.const(1), x.terms), ones)
+        return ops.broadcast_to(one, tuple(along(run.count, x.terms)))
+    return ops.slice_box(x, along(run.first, zeros), along(run.count, x.terms), along(run.step, ones))
+
+
+def _counting(arrays: _Arrays) -> tuple[_Arrays, int | None]:
+    """Of several arrays, one that runs along the first of their axes: its number, in a base that it counts through."""
+    if len(arrays.positions) < 2 or not arrays.shape:
+        return arrays, None
     sizes = current().sizes
     for n, (axis, p) in enumerate(zip(arrays.axes, arrays.positions, strict=True)):
-        if p.ndim < len(arrays.shape) or _counted_axis(p.node) != 0:
+        line = _along_first(p.node) if p.ndim == len(arrays.shape) else None
+        if line is None or sizes.resolve(line.shape[0]) != sizes.resolve(arrays.shape[0]):
             continue
-        have, want = sizes.resolve(arrays.shape[0]), arrays.base.terms[axis]
-        number = sizes.value_of(have)
-        if decide(np.equal, have, want) or (number is not None and number == sizes.value_of(want)):
-            sizes.unify(have, want, "an index")
-            return n
+        extent = arrays.base.terms[axis]
+        runs = runs_of(line)
+        number = sizes.value_of(line.shape[0])
+        if runs == [Run(ix.const(0), 1, sizes.resolve(line.shape[0]))] and number == sizes.value_of(extent) is not None:
+            sizes.unify(line.shape[0], extent, "an index")
+        runs = runs_inside(line, arrays.base.terms[axis])
+        if runs is not None and len(runs) == 1 and runs[0].step:
+            return replace(arrays, base=_run(arrays.base, axis, runs[0])), n
+    return arrays, None
+
+
+def _along_first(node: Node) -> Node | None:
+    """The vector of which an array holds an element along its first axis, and the same along the others."""
+    if len(node.shape) == 1:
+        return node
+    if node.kind == "broadcast" and node.attributes["dims"] == (0,):
+        return node.operands[0]
     return None
-
-
-def _counted_axis(node: Node) -> int | None:
-    """The axis along which a node holds its position."""
-    match node.kind:
-        case "iota":
-            return int(node.attributes["axis"])
-        case "broadcast":
-            inner = _counted_axis(node.operands[0])
-            return None if inner is None else int(node.attributes["dims"][inner])
-        case _:
-            return None
