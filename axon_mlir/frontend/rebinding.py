@@ -22,6 +22,7 @@ from axon_mlir.frontend.element_types import is_element_type
 from axon_mlir.frontend.numpy_creation import CREATION, FILLED
 from axon_mlir.frontend.numpy_functions import FUNCTIONS, NAMED_UFUNCS, UFUNCS
 from axon_mlir.frontend.recording import current, is_recording
+from axon_mlir.frontend.scipy_special import TRACED, special_module
 from axon_mlir.frontend.traced import WRAPPED_FUNCTIONS, Size, Traced, TracedTensor, invoke, numpy_name, unsupported
 
 _PLAIN_FROMPYFUNC: Callable[..., Any] = np.frompyfunc
@@ -133,6 +134,16 @@ def _rebindings() -> Sequence[Rebinding]:
     return out
 
 
+def _special() -> Sequence[tuple[str, Any, Any]]:
+    """(name, what it is, what it becomes) in scipy.special, when the program has imported it."""
+    names = vars(special_module()) if special_module() is not None else {}
+    return [
+        (name, names[name], _rebound(f"scipy.special.{name}", names[name], traced))
+        for name, traced in TRACED.items()
+        if name in names
+    ]
+
+
 @cache
 def _in_programs() -> Mapping[int, Any]:
     """In the globals of programs: id of a value -> what it becomes. NumPy itself needs its own arrays."""
@@ -158,9 +169,12 @@ def rebound(*namespaces: dict[str, Any]) -> Generator[None]:
         saved.append((names, name, names.get(name, absent)))
         names[name] = new
 
-    becomes = _in_programs()
+    becomes = dict(_in_programs())
     for module, name, _, new in _rebindings():
         bind(module, name, new)
+    for name, plain, new in _special():
+        becomes[id(plain)] = new
+        bind(vars(special_module()), name, new)
     for namespace in namespaces:
         for name, value in list(namespace.items()):
             if id(value) in becomes:

@@ -19,6 +19,7 @@ from axon_mlir.errors import AxonError, UnsupportedError
 from axon_mlir.frontend.numpy_trace import trace
 from axon_mlir.frontend.places import place_of_traceback
 from axon_mlir.frontend.rebinding import rebound
+from axon_mlir.frontend.scipy_special import stand_in
 
 
 def load(path: str) -> ModuleType:
@@ -26,6 +27,7 @@ def load(path: str) -> ModuleType:
     sys.path.insert(0, str(Path(path).resolve().parent))
     module = ModuleType("axon_program")
     module.__file__ = path
+    stand_in()
     sys.modules[module.__name__] = module
     try:
         # Compiled under the path that the user gave, so that messages say it too.
