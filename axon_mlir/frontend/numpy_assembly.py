@@ -130,7 +130,7 @@ def take(a: Any, indices: Any, axis: Any = None) -> Any:
     x = ops.as_tensor(a)
     if axis is None:
         x, axis = ravel(x), 0
-    return getitem(x, (*(slice(None),) * ops.axis_number(axis, x.ndim, "np.take"), indices))
+    return copy(getitem(x, (*(slice(None),) * ops.axis_number(axis, x.ndim, "np.take"), indices)))
 
 
 @numpy_function(np.take_along_axis)

@@ -86,6 +86,10 @@ def _asarray(a: Any, dtype: Any = None) -> Any:
     return _converted(ops.as_tensor(a), dtype)
 
 
+def _contiguous(a: Any, dtype: Any = None) -> Any:
+    return ops.perhaps_view(_asarray(a, dtype))
+
+
 def _array(object: Any, dtype: Any = None) -> Any:
     return _converted(copy(object), dtype)
 
@@ -100,7 +104,7 @@ CREATION: dict[str, Callable[..., Any]] = {
     "arange": _arange,
     "asarray": _asarray,
     "array": _array,
-    "ascontiguousarray": _array,
+    "ascontiguousarray": _contiguous,
 }
 """Name -> what it makes of sizes and traced values, which NumPy would not ask."""
 FILLED = ("ones", "zeros", "full", "empty")

@@ -155,6 +155,8 @@ def _letters(subscripts: str, values: Sequence[TracedTensor]) -> tuple[list[str]
 
 def _without(x: TracedTensor, letters: str, needed: str) -> tuple[TracedTensor, str]:
     gone = [n for n, c in enumerate(letters) if c not in needed]
+    if not gone:
+        return x, letters
     return ops.reduce("sum", x, gone, keepdims=False), "".join(c for c in letters if c in needed)
 
 

@@ -102,7 +102,7 @@ METHODS["reshape"] = _reshape_method
 @numpy_function(np.ravel, method="ravel")
 def ravel(a: Any) -> Any:
     """One axis."""
-    return reshape(a, -1)
+    return ops.perhaps_view(reshape(a, -1))
 
 
 def _flatten(a: Any) -> Any:

@@ -153,6 +153,11 @@ def _view(
     return TracedTensor(node, weak=base.weak, view=View(base, redo, undo))
 
 
+def perhaps_view(x: TracedTensor) -> TracedTensor:
+    """What NumPy makes a view or a copy of, as the elements lie in memory: nothing may depend on which."""
+    return _view(x.node, x, None, None)
+
+
 def _repeats(have: Index, want: Index) -> bool:
     """Whether an axis repeats to `want`: it is literally 1, or 1 for the numbers given where `want` is not.
 

@@ -147,6 +147,22 @@ def update_of_positions(x):
     return y
 
 
+def results_of_functions(x):
+    y = x + 1
+    views = [np.moveaxis(y, 0, 1), np.expand_dims(y, 0), *np.split(y, 2), np.flip(y, 1), np.einsum("ij->ji", y)]
+    copies = [np.take(y, 0, axis=0), np.concatenate([y]), np.where(True, y, 0), y.flatten(), np.roll(y, 0, 0)]
+    for n, part in enumerate([*views, *copies]):
+        part += n
+    return (y, *views, *copies)
+
+
+def overlaps(x):
+    y = x + 0
+    y[1:] = y[:-1]
+    y[:, 1:] += y[:, :-1]
+    return y
+
+
 def outputs(x):
     y = np.empty_like(x)
     np.multiply(x, 2, out=y)
@@ -171,6 +187,7 @@ def blocks(x):
 PROGRAMS = [
     whole_update, scalars_do_not_change, rows_and_columns, through_views, elements_are_no_views, copies, every_row,
     loop_over_rows, interleaved, backwards, masked, by_positions, diagonal, update_of_positions, outputs,
+    results_of_functions, overlaps,
     list_of_values, blocks,
 ]  # fmt: skip
 

@@ -110,6 +110,13 @@ def reshaped(x):
     return y
 
 
+def perhaps_a_copy(x):
+    y = x[:, 0] + 1
+    part = y[::2].ravel()
+    part += 1  # HERE: assigning through a reshaped or broadcast array is not supported
+    return y
+
+
 def stale(x):
     y = x + 1
     flat = y.reshape(-1)
