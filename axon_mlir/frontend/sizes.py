@@ -114,7 +114,7 @@ class SizeTable:
         raise AxonError(
             f"{what}: cannot tell that {self._show(whole[0])} equals {self._show(whole[1])}",
             where=str(here()),
-            accepted="equal sizes; axes that share a name in --arg are equal",
+            accepted="equal sizes: axes that share a name in --arg are equal, an axis G*R is a multiple of G",
         )
 
     def _solutions(self, a: Index, b: Index) -> list[tuple[Symbol, Index]]:
@@ -217,7 +217,8 @@ class SizeTable:
                 raise AxonError(
                     f"{why} needs the number of size {symbol}, which was given by name",
                     where=str(place),
-                    accepted=f"an --arg with a number in place of {symbol}, or a program that is generic in it",
+                    accepted=f"an --arg with a number in place of {symbol} (the size is then fixed), "
+                    "or a program that is generic in it",
                 )
             if isinstance(symbol, Symbol):
                 self.fixed.append(Specialisation(symbol.name, value, place))

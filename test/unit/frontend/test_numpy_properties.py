@@ -252,8 +252,21 @@ def test_a_loop_over_a_named_size_is_refused_by_name() -> None:
         trace(over_range, ["f32[T,4]"])
     with pytest.raises(AxonError, match="a loop over the first axis of a tensor needs the number of size T") as caught:
         trace(over_rows, ["f32[T,4]"])
-    assert caught.value.accepted is not None and "an --arg with a number in place of T" in caught.value.accepted
+    assert (
+        caught.value.accepted is not None
+        and "an --arg with a number in place of T (the size is then fixed)" in caught.value.accepted
+    )
     assert 'fixed = [{name = "x0", value = 3' in str(trace(over_range, ["f32[3,4]"]))
+
+
+def test_how_a_named_size_is_made_up_is_for_the_user_to_say() -> None:
+    def program(q, k):
+        return q + np.repeat(k, q.shape[0] // k.shape[0])
+
+    with pytest.raises(AxonError, match=r"cannot tell that H equals G \* \(\(H\) // \(G\)\)") as caught:
+        trace(program, ["f32[H]", "f32[G]"])
+    assert caught.value.accepted is not None and "an axis G*R is a multiple of G" in caught.value.accepted
+    assert "fixed = []" in str(trace(program, ["f32[G*R]", "f32[G]"]))
 
 
 def test_a_unit_slice_that_repeats_fixes_its_axis() -> None:
