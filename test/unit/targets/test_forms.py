@@ -104,6 +104,10 @@ def nc_transpose(dst, data, engine):
     return {"dst": value(data).T}
 
 
+def dma_transpose(dst, src, axes):
+    return {"dst": value(src).transpose(axes)}
+
+
 def tensor_tensor(dst, data1, data2, op):
     return {"dst": apply(op, value(data1), value(data2))}
 
@@ -137,6 +141,7 @@ def tensor_reduce(dst, op, data, axis, negate=False):
 
 NKI = {
     "nisa.dma_copy": copy,
+    "nisa.dma_transpose": dma_transpose,
     "nisa.tensor_copy": copy,
     "nisa.memset": memset,
     "nisa.nc_matmul": nc_matmul,
