@@ -30,7 +30,7 @@ from axon_mlir.semantics.index import (
     nonnegative,
     of_var,
 )
-from axon_mlir.semantics.partial import requirement
+from axon_mlir.semantics.partial import infinities, requirement
 from axon_mlir.semantics.walk import Context, subterms
 
 CASES = 6
@@ -84,7 +84,7 @@ class Pieces(Guards):
     def _fold(self, m: str, v: Var, n: Index, body: t.Term, context: Context) -> t.Term:
         if m == "sum":
             one = selected_factor(v, n, body)
-            if one is None and total(body):
+            if one is None and nonnegative(n - 1) and total_in(v, body):
                 one = self._selected(v, n, body)
             if one is not None:
                 self.lemmas.add("select")
@@ -101,7 +101,7 @@ class Pieces(Guards):
         return t.fold(m, v, n, body)
 
     def _selected(self, v: Var, n: Index, body: t.Term) -> t.Term | None:
-        """`sum(k < n: g[k])` plus what is different at the one k = p; the body is defined everywhere."""
+        """`sum(k < n: g[k])` plus what is different at the one k = p; for the k that are left the body is defined."""
         for c in comparisons(body):
             at = solution(v, c)
             if at is None or not at.symbols().isdisjoint(bound_in(body)):
@@ -402,3 +402,21 @@ def total(x: t.Term) -> bool:
             case _:
                 pass
     return True
+
+
+def total_in(v: Var, x: t.Term) -> bool:
+    """Whether a term is defined for every value of a variable, if it is for one.
+
+    What does not mention the variable may be undefined, but not inside a choice, where it may never have been asked.
+    """
+    if v not in t.free_symbols(x):
+        return not infinities(x)
+    match x:
+        case t.Apply(f, args):
+            needed = requirement(f, args)
+            asked = needed is not None and v in t.free_symbols(needed[1]) and not _is_positive(needed[1])
+            return not asked and all(total_in(v, a) for a in args)
+        case t.Fold(m, _, n, body):
+            return nonnegative(n - (1 if m in ("max", "min") else 0)) and total_in(v, body)
+        case _:
+            return total(x)

@@ -163,6 +163,11 @@ EQUAL: dict[str, Pair] = {
         lambda x: -row(np.sum, softmax(x) * np.log(softmax(x))),
         lambda x: np.log(row(np.sum, np.exp(x))) - row(np.sum, x * softmax(x)),
     ),
+    "an inverse after an update of rank one": (
+        "N N NP",
+        lambda u, v, x: (np.eye(u.shape[0]) - np.outer(u, v) * (1 / (1 + v @ u))) @ x,
+        lambda u, v, x: x - u[:, None] * (v @ x) * (1 / (1 + v @ u)),
+    ),
     "a constant squared": ("MN", lambda x: x * math.sqrt(0.5) * math.sqrt(0.5), lambda x: x * 0.5),
     "a reciprocal in Python": ("MN", lambda x: x / 3.0, lambda x: x * (1 / 3.0)),
     "a root in front": ("MN", lambda x: np.sqrt(np.abs(x)) / math.sqrt(2), lambda x: np.sqrt(0.5 * np.abs(x))),
