@@ -36,7 +36,7 @@ class SoftmaxOp(CompositeOp):
 
 
 @irdl_op_definition
-class LogSoftmaxOp(TensorHlOp):
+class LogSoftmaxOp(CompositeOp):
     """The logarithm of softmax along an axis, the maximum subtracted."""
 
     name = "tensor_hl.log_softmax"
@@ -118,5 +118,5 @@ class GeluTanhOp(CompositeOp):
     traits = traits_def(Pure())
 
 
-COMPOSITES: tuple[type[CompositeOp], ...] = (SoftmaxOp, RmsNormOp, LayerNormOp, GeluOp, GeluTanhOp)
+COMPOSITES: tuple[type[CompositeOp], ...] = (SoftmaxOp, LogSoftmaxOp, RmsNormOp, LayerNormOp, GeluOp, GeluTanhOp)
 """Those that have an expansion."""

@@ -9,7 +9,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from math import prod
+from typing import Any, cast
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, f32
@@ -26,7 +27,7 @@ from axon_mlir.dialects.tensor_hl import (
     TensorHlOp,
     element_of,
 )
-from axon_mlir.semantics.index import Index
+from axon_mlir.semantics.index import Index, const
 from axon_mlir.semantics.shapes import shape_of
 
 
@@ -85,6 +86,21 @@ def _softmax(op: TensorHlOp, b: _Builder) -> SSAValue:
     return b.apply("div", e, b.fold("sum", e, axis), last=True)
 
 
+def _log_softmax(op: TensorHlOp, b: _Builder) -> SSAValue:
+    x, axis = op.operands[0], op.value("axis")
+    shifted = b.apply("sub", x, b.fold("max", x, axis))
+    total = b.fold("sum", b.apply("exp", shifted), axis)
+    return b.apply("sub", shifted, b.apply("log", total), last=True)
+
+
+def _mean(op: TensorHlOp, b: _Builder) -> SSAValue:
+    (x,), axes = op.operands, cast("tuple[int, ...]", op.value("axes"))
+    shape = shape_of(x.type)
+    total = b.add(ReduceOp(x, monoid="sum", axes=list(axes), element_type=f32))
+    count = b.add(SizeOp(element_type=f32, term=prod((shape[a] for a in axes), start=const(1))))
+    return b.apply("div", total, b.spread(count, [], shape_of(total.type)), last=True)
+
+
 def _rms_norm(op: TensorHlOp, b: _Builder) -> SSAValue:
     x, gain = op.operands
     shape = shape_of(x.type)
@@ -136,6 +152,8 @@ def _relu(op: TensorHlOp, b: _Builder) -> SSAValue:
 
 EXPANSIONS: dict[str, Callable[[TensorHlOp, _Builder], SSAValue]] = {
     "tensor_hl.softmax": _softmax,
+    "tensor_hl.log_softmax": _log_softmax,
+    "tensor_hl.mean": _mean,
     "tensor_hl.rms_norm": _rms_norm,
     "tensor_hl.layer_norm": _layer_norm,
     "tensor_hl.gelu": _gelu,
@@ -149,7 +167,7 @@ EXPANSIONS: dict[str, Callable[[TensorHlOp, _Builder], SSAValue]] = {
 
 @dataclass(frozen=True)
 class TensorHlDecompose(ModulePass):
-    """Expand softmax, rms_norm, layer_norm, gelu, gelu_tanh, sigmoid, silu and relu."""
+    """Expand softmax, log_softmax, mean, rms_norm, layer_norm, gelu, gelu_tanh, sigmoid, silu and relu."""
 
     name = "tensor-hl-decompose"
 

@@ -379,18 +379,17 @@ class _Builder:
         free: str | None,
         path: tuple[LoopKey, ...],
     ) -> str:
+        reads, ins = list(names), tuple(names.values())
+        if not ins:
+            # What reads nothing has the shape of a tile of ones.
+            columns = f"*{self.parameter(free, FREE)}" if free is not None else ""
+            ins = (self.ones(self.repeated(part), columns, "f32"),)
+            reads = [t.Read("ones", tuple(of_var(v) for v, d in c.dim_of.items() if d in (part, free) and d))]
+            body = t.Apply("mul", (body, *reads))
+        text = leaf_text(c, body, reads, (part, free))
         value = self.value()
-        self.leaves.append(
-            Leaf(
-                "compute",
-                value,
-                (part or "", free or ""),
-                path,
-                tuple(names.values()),
-                leaf_text(c, body, list(names), (part, free)),
-                dtype=c.result.dtype,
-            )
-        )
+        dims = (part or "", free or "")
+        self.leaves.append(Leaf("compute", value, dims, path, ins, text, dtype=c.result.dtype))
         return value
 
     def reduction(self, c: Computation, monoid: str, inner: t.Term) -> None:

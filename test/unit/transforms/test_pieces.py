@@ -49,6 +49,8 @@ PROGRAMS: dict[str, Program] = {
         ["f32[70,130]", "f32[30,130]"],
         lambda x, y: np.concatenate([x, y, np.abs(x)]) - 1.0,
     ),
+    "a frame of zeros": (["f32[70,130]"], lambda x: np.pad(x, ((1, 2), (0, 3)))),
+    "a column of ones": (["f32[70,130]"], lambda x: np.concatenate([x, np.ones((x.shape[0], 1))], axis=1)),
     "a rotation": (["f32[140,130]", "f32[70,130]", "f32[70,130]"], rotated),
 }
 

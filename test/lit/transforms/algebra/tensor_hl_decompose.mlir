@@ -63,3 +63,25 @@ func.func @activations(%x: tensor<?xf32, ["N"]>) -> tensor<?xf32, ["N"]> {
   %4 = tensor_hl.gelu_tanh %3 : tensor<?xf32, ["N"]>
   func.return %4 : tensor<?xf32, ["N"]>
 }
+
+// CHECK-LABEL: func.func @log_softmax
+// CHECK:       tensor_hl.reduce max
+// CHECK:       %[[S:.*]] = tensor_hl.sub
+// CHECK:       tensor_hl.exp %[[S]]
+// CHECK:       tensor_hl.reduce sum
+// CHECK:       tensor_hl.log
+// CHECK:       tensor_hl.sub %[[S]]
+// CHECK-NOT:   log_softmax
+func.func @log_softmax(%x: tensor<?x?xf32, ["M", "K"]>) -> tensor<?x?xf32, ["M", "K"]> {
+  %0 = tensor_hl.log_softmax %x axis 1 : tensor<?x?xf32, ["M", "K"]>
+  func.return %0 : tensor<?x?xf32, ["M", "K"]>
+}
+
+// CHECK-LABEL: func.func @mean
+// CHECK:       tensor_hl.reduce sum %x axes [0, 1]
+// CHECK:       tensor_hl.size "K * M"
+// CHECK:       tensor_hl.div
+func.func @mean(%x: tensor<?x?xf32, ["M", "K"]>) -> tensor<f32> {
+  %0 = tensor_hl.mean %x axes [0, 1] : tensor<?x?xf32, ["M", "K"]> -> tensor<f32>
+  func.return %0 : tensor<f32>
+}
