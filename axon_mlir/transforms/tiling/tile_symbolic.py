@@ -203,7 +203,8 @@ class _Builder:
     ) -> str:
         """Load the elements that a computation reads, with `part` on the partitions and `free` along them.
 
-        With `turn`, a tensor whose rows run along `part` is loaded as it lies and turned by the tensor engine.
+        With `turn`, a tensor whose rows run along `part` is loaded as it lies and turned, and a computed column or row
+        that all partitions need is spread on chip.
         """
         along = _along(c, read)
         named = [d for d in along if d is not None]
