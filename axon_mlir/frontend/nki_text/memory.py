@@ -319,6 +319,7 @@ class Scope:
                 [self.index(n) for n in sizes],
                 view.axes,
                 self.tile_type(sizes, storage.dtype, "hbm"),
+                steps=view.steps,
             )
             self.add(load)
             return load.result
@@ -339,6 +340,8 @@ class Scope:
         """A region gets a value; `combined`: by this monoid with what it held."""
         storage, sizes = view.storage, view.sizes
         assert sizes is not None
+        if view.steps:
+            raise UnsupportedError("a write in steps", where=self.places.where, accepted="neighbouring elements")
         self.require_region(sizes)
         current = self.value(storage)
         if not storage.on_chip:

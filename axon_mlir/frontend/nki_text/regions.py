@@ -104,17 +104,18 @@ def pattern(view: View, dims: Sequence[tuple[Index, Index]], offset: Index) -> V
         return View(storage, (), (), (first, second), (first, second))
     strides = strides_of(view.shape)
     axes: list[int | None] = [None] * len(strides)
+    steps = [1] * len(strides)
     for axis, (stride, count) in enumerate(dims):
         if stride == 0 or count == 1:
             continue
-        fitting = [n for n, s in enumerate(strides) if s == stride and axes[n] is None]
-        fitting.sort(key=lambda n: view.shape[n] == 1)
+        fitting = {n: k for n, s in enumerate(strides) if axes[n] is None and (k := _times(stride, s)) is not None}
         if not fitting:
             raise UnsupportedError(
                 f"a stride of {stride} in a tensor of strides {', '.join(map(str, strides))}",
-                accepted="the stride of an axis, or 0",
+                accepted="the stride of an axis, a multiple of it, or 0",
             )
-        axes[fitting[0]] = axis
+        chosen = min(fitting, key=lambda n: (fitting[n], view.shape[n] == 1))
+        axes[chosen], steps[chosen] = axis, fitting[chosen]
     offsets: list[Index] = []
     for extent, stride in zip(view.shape, strides, strict=True):
         if extent == 1 and len(strides) > 1:
@@ -124,7 +125,15 @@ def pattern(view: View, dims: Sequence[tuple[Index, Index]], offset: Index) -> V
         offsets.append(quotient)
     if offset != 0:
         raise UnsupportedError(f"{offset} of the offset belongs to no axis of the tensor")
-    return View(storage, tuple(offsets), tuple(axes), (first, second), (first, second))
+    stepped = tuple(steps) if any(k != 1 for k in steps) else ()
+    return View(storage, tuple(offsets), tuple(axes), (first, second), (first, second), steps=stepped)
+
+
+def _times(a: Index, b: Index) -> int | None:
+    """The positive number k with `a = k * b`; None where there is none."""
+    (_, x), (_, y) = a.terms[0], b.terms[0]
+    k = x // y
+    return k if k >= 1 and a == b * k else None
 
 
 def divided(term: Index, stride: Index) -> tuple[Index, Index]:

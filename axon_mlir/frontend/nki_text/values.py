@@ -105,7 +105,8 @@ class Storage:
 @dataclass(frozen=True)
 class View:
     """A region of a storage as an operand: an offset per axis (on chip: partition and free), the tile axis that each
-    runs along, and the sizes along the two tile axes. `sizes` is None for a tensor that is no operand as it is."""
+    runs along, and the sizes along the two tile axes. `sizes` is None for a tensor that is no operand as it is. `steps`
+    says how far the next element lies along each axis, if not everywhere 1."""
 
     storage: Storage
     offsets: tuple[Index, ...]
@@ -113,6 +114,7 @@ class View:
     sizes: tuple[Index, Index] | None
     shape: tuple[Index, ...]
     whole: bool = False
+    steps: tuple[int, ...] = ()
 
     @property
     def frame(self) -> Frame:
