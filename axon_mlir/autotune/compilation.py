@@ -27,7 +27,7 @@ from axon_mlir.autotune.exact_check import check_kernel
 from axon_mlir.autotune.gate import GateFailed, GateReport, Program, check_numerics
 from axon_mlir.autotune.inputs import integers_of, proxy_sizes, tile_steps
 from axon_mlir.autotune.runner import Runner
-from axon_mlir.autotune.symbolic_check import not_read, rebuild
+from axon_mlir.autotune.symbolic_check import prove_kernel
 from axon_mlir.dialects.nu import ChoiceOp
 from axon_mlir.errors import AxonError, ExitCode
 from axon_mlir.host.pipeline import build_pipeline
@@ -37,10 +37,7 @@ from axon_mlir.printer_nki import kernel_name, print_kernel
 from axon_mlir.semantics.index import Size
 from axon_mlir.semantics.interpret import argument_shapes
 from axon_mlir.sim import RunResult
-from axon_mlir.smt.certificate import write_certificate
-from axon_mlir.smt.equivalence import Proof, prove_functions
 from axon_mlir.smt.translation import verify_step
-from axon_mlir.smt.verdict import Verdict
 
 DEVICE = "axon.device"
 VALUES = "axon.values"
@@ -241,9 +238,9 @@ class Compiler:
             kernel.write_text(text if text.endswith("\n") else text + "\n", encoding="utf-8")
             self.observer.detail("proving the text")
             started = time.monotonic()
-            proof = self._prove_text(
-                program, text, structure.folder / PROOFS / f"{number + len(LOWERING):02d}-{KERNEL}"
-            )
+            folder = structure.folder / PROOFS / f"{number + len(LOWERING):02d}-{KERNEL}"
+            name = kernel_name(program)
+            proof = prove_kernel(program, text, self.device, function=name, timeout=TEXT_TIMEOUT, certificate=folder)
             stage.proof_seconds = time.monotonic() - started
             # A text that cannot be decided is left to the exact execution.
             stage.ok, stage.verdict = proof.verdict == "proved", TEXT_VERDICTS[proof.verdict]
@@ -266,20 +263,6 @@ class Compiler:
         if not structure.numeric.passed:
             raise StageFailed(NUMERIC, GateFailed(structure.numeric).message, ExitCode.FAILED)
         structure.kernel = kernel
-
-    def _prove_text(self, program: FuncOp, text: str, folder: Path) -> Verdict:
-        """Prove that a kernel's text computes the program, for all sizes, and write the certificate."""
-        try:
-            rebuilt = rebuild(program, text, self.device, name="kernel.py", function=kernel_name(program))
-        except AxonError as error:
-            return not_read(error)
-        proof = Proof()
-        verdict = prove_functions(
-            program, rebuilt, use_filter=False, check_ledger=True, same_domain=True, timeout=TEXT_TIMEOUT, proof=proof
-        )
-        if verdict.verdict == "proved":
-            write_certificate(folder, program, rebuilt, verdict, proof)
-        return verdict
 
     def _numeric(self, program: Program, full: Mapping[str, int], proxy: Mapping[str, int]) -> GateReport:
         """The gate; a kernel that does not even run fails it."""

@@ -6,11 +6,14 @@ Where this decides, the kernel is proved for all sizes, as text. Where it does n
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from xdsl.dialects.func import FuncOp
 
 from axon_mlir.dialects.trn_isa import device_named
 from axon_mlir.errors import AxonError
 from axon_mlir.frontend.nki_text import functions_in, read_kernel
+from axon_mlir.smt.certificate import write_certificate
 from axon_mlir.smt.equivalence import Proof, prove_functions
 from axon_mlir.smt.verdict import Verdict
 
@@ -27,21 +30,26 @@ def prove_kernel(
     function: str | None = None,
     use_filter: bool = False,
     timeout: float | None = None,
-    proof: Proof | None = None,
+    certificate: Path | None = None,
 ) -> Verdict:
     """Whether the text of a kernel computes `func`, for all sizes.
 
     `name` is the file's, for messages; `function`: which kernel of the file (None: the one named like the program, or
     the only one). The verdict is `unknown` for the reason `kernel text` where the text holds something that is not
     read; its detail names the line. `use_filter`: look for a counterexample too.
+    `certificate`: the folder that the certificate of a proof is written to.
     """
     try:
         rebuilt = rebuild(func, kernel_text, device, name=name, function=function)
     except AxonError as error:
         return not_read(error)
-    return prove_functions(
+    proof = Proof()
+    verdict = prove_functions(
         func, rebuilt, use_filter=use_filter, check_ledger=True, same_domain=True, timeout=timeout, proof=proof
     )
+    if certificate is not None and verdict.verdict == "proved":
+        write_certificate(certificate, func, rebuilt, verdict, proof)
+    return verdict
 
 
 def rebuild(func: FuncOp, kernel_text: str, device: str, *, name: str, function: str | None) -> FuncOp:

@@ -79,17 +79,22 @@ def _scale(b: _Builder) -> None:
     b.add("step", d, held, "(= (T (+ n 1)) (* c (S (+ n 1))))")
 
 
-def _add(b: _Builder) -> None:
+def _pointwise(b: _Builder, op: str, neutral: str) -> None:
+    """A fold of `f op g` is the two folds, combined by op."""
     d = f"{_F} g:Int->Real U:Int->Real"
-    b.add("base", d, ["(= (S 0) 0.0)", "(= (T 0) 0.0)", "(= (U 0) 0.0)"], "(= (U 0) (+ (S 0) (T 0)))")
+    b.add("base", d, [f"(= ({x} 0) {neutral})" for x in "STU"], f"(= (U 0) ({op} (S 0) (T 0)))")
     held = [
         _N0,
-        _step("S", "n", "+", "(f n)"),
-        _step("T", "n", "+", "(g n)"),
-        _step("U", "n", "+", "(+ (f n) (g n))"),
-        "(= (U n) (+ (S n) (T n)))",
+        _step("S", "n", op, "(f n)"),
+        _step("T", "n", op, "(g n)"),
+        _step("U", "n", op, f"({op} (f n) (g n))"),
+        f"(= (U n) ({op} (S n) (T n)))",
     ]
-    b.add("step", d, held, "(= (U (+ n 1)) (+ (S (+ n 1)) (T (+ n 1))))")
+    b.add("step", d, held, f"(= (U (+ n 1)) ({op} (S (+ n 1)) (T (+ n 1))))")
+
+
+def _add(b: _Builder) -> None:
+    _pointwise(b, "+", "0.0")
 
 
 def _const(b: _Builder) -> None:
@@ -368,16 +373,7 @@ def _max_exchange(b: _Builder) -> None:
 
 
 def _prod_mul(b: _Builder) -> None:
-    d = f"{_F} g:Int->Real U:Int->Real"
-    b.add("base", d, ["(= (S 0) 1.0)", "(= (T 0) 1.0)", "(= (U 0) 1.0)"], "(= (U 0) (* (S 0) (T 0)))")
-    held = [
-        _N0,
-        _step("S", "n", "*", "(f n)"),
-        _step("T", "n", "*", "(g n)"),
-        _step("U", "n", "*", "(* (f n) (g n))"),
-        "(= (U n) (* (S n) (T n)))",
-    ]
-    b.add("step", d, held, "(= (U (+ n 1)) (* (S (+ n 1)) (T (+ n 1))))")
+    _pointwise(b, "*", "1.0")
 
 
 def _prod_exp(b: _Builder) -> None:

@@ -18,10 +18,11 @@ from xdsl.dialects.func import FuncOp
 from axon_mlir.errors import AxonError
 from axon_mlir.semantics import terms as t
 from axon_mlir.semantics.constants import constants_of
-from axon_mlir.semantics.denotation import Denotation
+from axon_mlir.semantics.denotation import Denotation, dtype_of
 from axon_mlir.semantics.domains import Float64, Floats, NotInDomain
 from axon_mlir.semantics.index import Div, Index, Min, Size, Var, evaluate
 from axon_mlir.semantics.interpret import Unnumbered, argument_shapes, evaluate_function
+from axon_mlir.semantics.shapes import dtype_name
 from axon_mlir.semantics.walk import subterms
 from axon_mlir.smt.verdict import Counterexample
 
@@ -57,8 +58,7 @@ def refute(
     """Look for inputs on which the functions differ.
 
     `binding` maps the size symbols of the second function to those of the first, `narrowed` those of the first that
-    the second fixes. `large`: at sizes that take every
-    loop twice, which may be slow, instead of small ones.
+    the second fixes. `large`: at sizes that take every loop twice, which may be slow, instead of small ones.
     """
     for sampled in sample_sizes(before, denotations, large=large):
         dims = _narrowed(sampled, narrowed)
@@ -124,16 +124,18 @@ def _pool(denotations: tuple[Denotation, Denotation] | None) -> list[float]:
 
 
 def _from_pool(func: FuncOp, shapes: Sequence[tuple[int, ...]], pool: Sequence[float], seed: int) -> list[np.ndarray]:
-    """Inputs of values from a pool: each one value, or several, or anything near one of them."""
+    """Floats from a pool: each input one value, several, or some among the usual ones; other types stay as usual."""
     random = np.random.default_rng((seed, 77))
     out: list[np.ndarray] = []
-    for usual, shape in zip(sample_inputs(func, shapes, seed), shapes, strict=True):
+    for arg, usual, shape in zip(func.body.block.args, sample_inputs(func, shapes, seed), shapes, strict=True):
+        if (dtype_of(arg.type) or dtype_name(arg.type)).startswith("i"):
+            out.append(usual)
+            continue
         kind = random.integers(0, 4)
         value = random.choice(pool, shape if kind else ()) * np.ones(shape)
         if kind == 3:
             value = np.where(random.random(shape) < 0.5, value, usual)
-        whole = np.array_equal(usual, np.round(usual)) and np.abs(usual).max(initial=0) <= 3
-        out.append(np.round(np.clip(value, -3, 3)) if whole else value)
+        out.append(value)
     return out
 
 

@@ -64,7 +64,7 @@ class Folder:
         for entry in manifest["obligations"]:
             if entry["file"] == path.name:
                 entry["file"] = name
-                entry["goal"] = re.search("^; goal (.*)$", text, re.M)[1]  # type: ignore[index]
+                (entry["goal"],) = re.findall("^; goal (.*)$", text, re.M)
                 entry["hypotheses"] = re.findall("^; given (.*)$", text, re.M)
         self.write(manifest)
 

@@ -388,7 +388,7 @@ class Aliasing:
             for op in self.func.walk():
                 if isinstance(op, InsertOp | ExtractOp):
                     buffer = op.into if isinstance(op, InsertOp) else op.source
-                    loop = _loop_at(op.offsets[0])
+                    loop = loop_at(op.offsets[0])
                     if loop is not None and self.root(buffer) is root:
                         steps.setdefault(int(loop.step.data), op)
                         if any(int(outer.step.data) % int(loop.step.data) for outer in _same_dimension(loop)):
@@ -479,10 +479,10 @@ def _same_dimension(loop: ForOp) -> Iterator[ForOp]:
         parent = parent.parent_op()
 
 
-def _loop_at(offset: SSAValue) -> ForOp | None:
+def loop_at(offset: SSAValue) -> ForOp | None:
     """The loop that an offset moves with: its start, or its start less that of a loop around it."""
     if isinstance(offset.owner, IndexOp):
-        return next((found for v in offset.owner.operands_ if (found := _loop_at(v)) is not None), None)
+        return next((found for v in offset.owner.operands_ if (found := loop_at(v)) is not None), None)
     loop = offset.owner.parent_op() if not isinstance(offset.owner, Operation) else None
     return loop if isinstance(loop, ForOp) and offset is loop.start else None
 

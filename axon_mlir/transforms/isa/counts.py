@@ -18,6 +18,7 @@ from xdsl.ir import Operation, SSAValue
 
 from axon_mlir.dialects.tile import ForOp, IndexOp, LoadOp, StoreOp, TileType
 from axon_mlir.dialects.trn_isa import InstructionOp
+from axon_mlir.dialects.trn_isa.storage import loop_at
 from axon_mlir.semantics.index import Size, Var, evaluate, parse
 from axon_mlir.semantics.interpret import NUMPY_DTYPES
 from axon_mlir.semantics.shapes import dtype_name
@@ -115,16 +116,7 @@ def _placed_extents(store: StoreOp) -> list[SSAValue]:
     """The extents of a stored tile: those of the loops at whose starts it is placed, else the tensor's own."""
     out: list[SSAValue] = []
     for offset, axis in zip(store.offsets, store.axis_map(), strict=True):
-        loop = _loop_at(offset)
+        loop = loop_at(offset)
         if axis is not None and loop is not None:
             out.append(loop.extent)
     return out
-
-
-def _loop_at(offset: SSAValue) -> ForOp | None:
-    """The loop at whose start an offset stands, or a fixed way from it."""
-    owner = offset.owner
-    if isinstance(owner, IndexOp):
-        return next((loop for v in owner.operands_ if (loop := _loop_at(v)) is not None), None)
-    loop = None if isinstance(owner, Operation) else owner.parent_op()
-    return loop if isinstance(loop, ForOp) and offset is loop.start else None

@@ -680,8 +680,6 @@ class _Reader:
         self.types: dict[str, TensorType[Attribute]] = {}
         self.value: dict[SSAValue, str] = {}
         """Tile value -> the leaf value it is, or holds."""
-        self.buffers: dict[SSAValue, str] = {}
-        """Buffer or accumulator -> its own provisional name."""
         self.starts: dict[SSAValue, str] = {}
         """Start of a loop -> its dimension."""
         self.named: dict[str, str] = {}
@@ -708,14 +706,12 @@ class _Reader:
                 case EmptyOp() | NeutralOp():
                     self.value[op.result] = f"buffer{len(self.value)}"
                 case LoadOp():
-                    leaf = self.named_leaf(op, op.result, keys, "load")
-                    self.leaves.append(leaf)
+                    self.leaves.append(self.load(op, keys))
                 case LeafOp():
                     self.leaves.append(self.computation(op, path))
                 case InsertOp():
-                    self.named.setdefault(self.value[op.into], self.value[op.value]) if self.value[
-                        op.into
-                    ] != self.value[op.value] else None
+                    if self.value[op.into] != self.value[op.value]:
+                        self.named.setdefault(self.value[op.into], self.value[op.value])
                     self.value[op.result] = self.value[op.value]
                 case ExtractOp():
                     self.value[op.result] = self.value[op.source]
@@ -776,13 +772,13 @@ class _Reader:
         names = {n.data: self.starts[x] for n, x in zip(owner.names.data, owner.operands_, strict=True)}
         return parse(owner.expression.data, lambda n: of_var(Var(names[n])) if n in names else size_index(n))
 
-    def named_leaf(self, op: LoadOp, result: SSAValue, keys: tuple[LoopKey, ...], kind: str) -> Leaf:
+    def load(self, op: LoadOp, keys: tuple[LoopKey, ...]) -> Leaf:
         name = f"v{len(self.leaves)}"
-        self.value[result] = name
-        type_ = result.type
+        self.value[op.result] = name
+        type_ = op.result.type
         assert isinstance(type_, TileType)
         return Leaf(
-            kind,
+            "load",
             name,
             self.dims(op),
             keys,

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from axon_mlir.semantics import terms as t
+from axon_mlir.semantics.guards import Guards
 from axon_mlir.semantics.index import Index, Size, Var, const, fresh_var, nonnegative, of_var
 from axon_mlir.semantics.walk import subterms
 
@@ -93,44 +94,27 @@ def _part(piece: Piece, axis: int, low: Index, high: Index) -> Piece:
     w = fresh_var(value.variables[axis].name)
     extent = high - low
 
-    def decided(x: t.Term) -> t.Term:
-        match x:
-            case t.Apply(f, args):
-                return t.Apply(f, tuple(map(decided, args)))
-            case t.Fold(m, v, n, body):
-                return t.fold(m, v, n, decided(body))
-            case t.Select(c, a, b):
-                return t.select(_decided(c, w, extent), decided(a), decided(b))
-            case _:
-                return x
-
-    body = decided(t.substitute(value.body, {value.variables[axis]: low + of_var(w)}))
+    guards = Guards(lambda _, c: _holds(c, w, extent))
+    body = guards.term(t.substitute(value.body, {value.variables[axis]: low + of_var(w)}), ())
     variables = tuple(w if n == axis else v for n, v in enumerate(value.variables))
     shape = tuple(extent if n == axis else d for n, d in enumerate(value.shape))
     origin = tuple(o + low if n == axis else o for n, o in enumerate(piece.origin))
     return Piece(replace(value, shape=shape, variables=variables, body=body), origin)
 
 
-def _decided(c: t.Condition, w: Var, extent: Index) -> t.Condition:
-    """A condition, where it is the same for all `0 <= w < extent`, as a truth value."""
-    match c:
-        case t.And(parts):
-            return t.conj([_decided(p, w, extent) for p in parts])
-        case t.Or(parts):
-            return t.disj([_decided(p, w, extent) for p in parts])
-        case t.Not(p):
-            return t.negate(_decided(p, w, extent))
-        case t.IndexCompare(relation, left, right):
-            gap = right - left
-            factor = gap.coefficient(w)
-            if factor is None or factor.constant is None:
-                return c
-            ends = [gap.substitute({w: const(0)}), gap.substitute({w: extent - 1})]
-            low, high = ends if factor.constant >= 0 else ends[::-1]
-            strict = int(relation == "<")
-            if relation == "==":
-                apart = nonnegative(low - 1) or nonnegative(-high - 1)
-                return t.FALSE if apart else t.TRUE if low == high == const(0) else c
-            return t.TRUE if nonnegative(low - strict) else t.FALSE if nonnegative(-high - 1 + strict) else c
-        case _:
-            return c
+def _holds(c: t.Condition, w: Var, extent: Index) -> bool:
+    """Whether a comparison of indices, or its negation, holds for all `0 <= w < extent`."""
+    compared = c.part if isinstance(c, t.Not) else c
+    if not isinstance(compared, t.IndexCompare):
+        return False
+    gap = compared.right - compared.left
+    factor = gap.coefficient(w)
+    if factor is None or factor.constant is None:
+        return False
+    ends = [gap.substitute({w: const(0)}), gap.substitute({w: extent - 1})]
+    low, high = ends if factor.constant >= 0 else ends[::-1]
+    if compared.relation == "==":
+        apart = nonnegative(low - 1) or nonnegative(-high - 1)
+        return apart if compared is not c else low == high == const(0)
+    strict = int(compared.relation == "<")
+    return nonnegative(-high - 1 + strict) if compared is not c else nonnegative(low - strict)
