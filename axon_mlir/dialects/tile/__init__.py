@@ -8,6 +8,7 @@ from axon_mlir.dialects.tile.ops import (
     COLLECT,
     LEVELS,
     OPERATIONS,
+    PLACE_PREFIX,
     SIZE_PREFIX,
     EmptyOp,
     ExtractOp,
@@ -20,6 +21,9 @@ from axon_mlir.dialects.tile.ops import (
     StoreOp,
     YieldOp,
     dims_attribute,
+    free_sizes,
+    parse_places,
+    print_places,
 )
 from axon_mlir.dialects.tile.types import SPACES, TileType, tile_type
 
@@ -29,6 +33,7 @@ __all__ = [
     "CARRY",
     "COLLECT",
     "LEVELS",
+    "PLACE_PREFIX",
     "SIZE_PREFIX",
     "SPACES",
     "TILE",
@@ -44,5 +49,8 @@ __all__ = [
     "TileType",
     "YieldOp",
     "dims_attribute",
+    "free_sizes",
+    "parse_places",
+    "print_places",
     "tile_type",
 ]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, cast
 
 import numpy as np
@@ -58,6 +59,9 @@ from axon_mlir.semantics.walk import reads_any
 
 SIZE_PREFIX = "size_"
 """How the meaning of a leaf spells a size of the program, so that it cannot be taken for a tile axis or an operand."""
+
+PLACE_PREFIX = "at_"
+"""How a leaf's meaning, or an immediate of an instruction, spells an index that it is given: where a tile begins."""
 
 LEVELS = ("strip", "block", "tile")
 """strip: one pass over HBM; block: resident on chip; tile: one instruction."""
@@ -888,15 +892,25 @@ def _axis_size(item: Node) -> Index:
 
 
 def _verify_leaf_meaning(meaning: OpMeaning) -> None:
-    """A leaf maps tiles to one tile; all it knows beside them are sizes of the program."""
+    """A leaf maps tiles to one tile; all it knows beside them are sizes of the program and where it stands."""
     if len(meaning.results) != 1:
         raise MeaningError(f"a leaf has one result, not {len(meaning.results)}")
     for access in (*meaning.operands, *meaning.results):
         if len(access.items) != 2 or any(getattr(i, "data", None) in ("pack", "sized_pack") for i in access.items):
             raise MeaningError(f"'{access.name}' is a tile, which has two axes")
     for name, kind in meaning.attributes:
-        if not name.startswith(SIZE_PREFIX) or kind != "index":
-            raise MeaningError(f"the attribute '{name}: {kind}' is not a size; accepted: {SIZE_PREFIX}K: index")
+        if not name.startswith((SIZE_PREFIX, PLACE_PREFIX)) or kind != "index":
+            raise MeaningError(
+                f"the attribute '{name}: {kind}' is not a size or a place; "
+                f"accepted: {SIZE_PREFIX}K: index, {PLACE_PREFIX}k: index"
+            )
+
+
+def free_sizes(meaning: OpMeaning) -> tuple[str, ...]:
+    """The axes of a leaf's result whose extent no operand has, in order."""
+    bound = {str(_axis_size(i)) for o in meaning.operands for i in o.items}
+    named = [str(i.children[0]) for i in meaning.results[0].items if isinstance(i, Tree) and i.data == "name"]
+    return tuple(dict.fromkeys(n for n in named if n not in bound))
 
 
 @irdl_op_definition
@@ -906,15 +920,22 @@ class LeafOp(IRDLOperation, Denotable, Interpretable):
     ```
     %r = tile.leaf "op leaf(a[P, F], b[P, 1]) -> c[P, F] { c[p, f] = mul(a[p, f], b[p, 0]) }" (%a, %b) : (..) -> tile
     %s = tile.leaf "..." (%a, %b) sum into %acc : (..) -> tile
+    %m = tile.leaf "op leaf(a[P, F]) <at_m: index, at_k: index> -> c[P, F] {
+           c[p, f] = (if at_k + f <= at_m + p then a[p, f] else 0) }" (%a) at (at_m = %m, at_k = %k) : (..) -> tile
+    %i = tile.leaf "op leaf() <at_m: index> -> c[P, F] { c[p, f] = at_m + p }" () at (at_m = %m) sizes (%mn, %kn) : ..
     ```
     With a destination the result is the destination combined with the meaning's value by the monoid. An attribute
-    `size_K` of the meaning is the program's size K.
+    `size_K` of the meaning is the program's size K, an attribute `at_k` the index that `at` gives: where a tile
+    begins. `sizes` are the extents of the result's axes that no operand has.
     """
 
     name = "tile.leaf"
     ins = var_operand_def(TileType)
     outs = opt_operand_def(TileType)
+    places = var_operand_def(IndexType)
+    sizes = var_operand_def(IndexType)
     text = prop_def(StringAttr)
+    place_names = prop_def(ArrayAttr[StringAttr])
     accumulate = opt_prop_def(StringAttr)
     dims = opt_prop_def(ArrayAttr[StringAttr])
     result = result_def(TileType)
@@ -930,11 +951,14 @@ class LeafOp(IRDLOperation, Denotable, Interpretable):
         outs: SSAValue | None = None,
         accumulate: str | None = None,
         dims: ArrayAttr[StringAttr] | None = None,
+        places: Mapping[str, SSAValue] = MappingProxyType({}),
+        sizes: Sequence[SSAValue] = (),
     ):
         super().__init__(
-            operands=[list(ins), [outs] if outs is not None else []],
+            operands=[list(ins), [outs] if outs is not None else [], list(places.values()), list(sizes)],
             properties={
                 "text": StringAttr(text),
+                "place_names": ArrayAttr([StringAttr(n) for n in places]),
                 "accumulate": StringAttr(accumulate) if accumulate else None,
                 "dims": dims,
             },
@@ -945,19 +969,34 @@ class LeafOp(IRDLOperation, Denotable, Interpretable):
     def leaf_meaning(self) -> OpMeaning:
         return parse_op(self.text.data)
 
+    @property
+    def placed(self) -> dict[str, SSAValue]:
+        """Attribute of the meaning -> the index that it is."""
+        return {n.data: v for n, v in zip(self.place_names.data, self.places, strict=True)}
+
     def attributes_of_meaning(self) -> Mapping[str, Any]:
-        return {name: size_index(name.removeprefix(SIZE_PREFIX)) for name, _ in self.leaf_meaning.attributes}
+        """The sizes of the program; places as variables of their own name."""
+        return {
+            name: of_var(Var(name)) if name.startswith(PLACE_PREFIX) else size_index(name.removeprefix(SIZE_PREFIX))
+            for name, _ in self.leaf_meaning.attributes
+        }
 
     def verify_(self) -> None:
         try:
             meaning = parse_op(self.text.data)
             _verify_leaf_meaning(meaning)
             operands = [t.tensor_input(o.name, [_axis_size(i) for i in o.items]) for o in meaning.operands]
-            meaning.denote(operands, self.attributes_of_meaning())
+            free = free_sizes(meaning)
+            meaning.denote(operands, {**self.attributes_of_meaning(), **{n: size_index(n) for n in free}})
         except MeaningError as e:
             raise VerifyException(e.message) from e
         if len(meaning.operands) != len(self.ins):
             raise VerifyException(f"the meaning takes {len(meaning.operands)} operands")
+        wanted = [n for n, _ in meaning.attributes if n.startswith(PLACE_PREFIX)]
+        if sorted(n.data for n in self.place_names.data) != sorted(wanted) or len(self.places) != len(wanted):
+            raise VerifyException(f"the meaning takes the places {', '.join(wanted) or 'none'}")
+        if len(self.sizes) != len(free):
+            raise VerifyException(f"the meaning takes the sizes {', '.join(free) or 'none'}, in this order")
         if (self.outs is None) != (self.accumulate is None):
             raise VerifyException("a destination and a monoid go together")
         if self.accumulate is not None and self.accumulate.data not in MONOIDS:
@@ -967,7 +1006,10 @@ class LeafOp(IRDLOperation, Denotable, Interpretable):
 
     def denote(self, walk: Denoter) -> None:
         operands = [walk.tensor(v) for v in self.ins]
-        (value,) = self.leaf_meaning.denote(operands, self.attributes_of_meaning())
+        meaning = self.leaf_meaning
+        places = {n: walk.index(v) for n, v in self.placed.items()}
+        free = {n: walk.index(v) for n, v in zip(free_sizes(meaning), self.sizes, strict=True)}
+        (value,) = meaning.denote(operands, {**self.attributes_of_meaning(), **places, **free})
         if self.outs is not None and self.accumulate is not None:
             into = walk.tensor(self.outs)
             for have, want in zip(value.shape, into.shape, strict=True):
@@ -978,7 +1020,11 @@ class LeafOp(IRDLOperation, Denotable, Interpretable):
         walk.bind(self.result, replace(value, dtype=self.result.type.dtype))
 
     def interpret(self, run: Interpreter) -> None:
-        (value,) = run.evaluate(self.leaf_meaning, [run.array(v) for v in self.ins], self.attributes_of_meaning())
+        meaning = self.leaf_meaning
+        places = {n: run.integer(v) for n, v in self.placed.items()}
+        free = {n: run.integer(v) for n, v in zip(free_sizes(meaning), self.sizes, strict=True)}
+        attributes = {**self.attributes_of_meaning(), **places, **free}
+        (value,) = run.evaluate(meaning, [run.array(v) for v in self.ins], attributes)
         if self.outs is not None and self.accumulate is not None:
             into = run.array(self.outs)
             if into.shape != value.shape:
@@ -992,6 +1038,7 @@ class LeafOp(IRDLOperation, Denotable, Interpretable):
         printer.print_string(" (")
         printer.print_list(self.ins, printer.print_ssa_value)
         printer.print_string(")")
+        print_places(printer, self.placed, self.sizes)
         if self.outs is not None and self.accumulate is not None:
             printer.print_string(f" {self.accumulate.data} into ")
             printer.print_ssa_value(self.outs)
@@ -1005,6 +1052,7 @@ class LeafOp(IRDLOperation, Denotable, Interpretable):
     def parse(cls, parser: Parser) -> LeafOp:
         text = parser.parse_str_literal()
         ins = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_unresolved_operand)
+        places, sizes = parse_places(parser)
         accumulate = parser.parse_optional_identifier()
         outs = None
         if accumulate is not None:
@@ -1021,7 +1069,46 @@ class LeafOp(IRDLOperation, Denotable, Interpretable):
             outs=parser.resolve_operand(outs, type_) if outs is not None else None,
             accumulate=accumulate,
             dims=_parse_dims(parser),
+            places=places,
+            sizes=sizes,
         )
+
+
+def print_places(printer: Printer, places: Mapping[str, SSAValue], sizes: Sequence[SSAValue]) -> None:
+    """Print `at (at_m = %m) sizes (%p, %f)`, each where there is one."""
+    if places:
+        printer.print_string(" at (")
+        for n, (name, v) in enumerate(places.items()):
+            printer.print_string(f"{', ' if n else ''}{name} = ")
+            printer.print_ssa_value(v)
+        printer.print_string(")")
+    if sizes:
+        printer.print_string(" sizes (")
+        printer.print_list(sizes, printer.print_ssa_value)
+        printer.print_string(")")
+
+
+def parse_places(parser: Parser) -> tuple[dict[str, SSAValue], list[SSAValue]]:
+    """Parse what `print_places` prints."""
+
+    def value() -> SSAValue:
+        return parser.resolve_operand(parser.parse_unresolved_operand(), IndexType())
+
+    def pair() -> tuple[str, SSAValue]:
+        name = parser.parse_identifier()
+        parser.parse_punctuation("=")
+        return name, value()
+
+    pairs: list[tuple[str, SSAValue]] = []
+    if parser.parse_optional_keyword("at"):
+        at = parser.pos
+        pairs = parser.parse_comma_separated_list(parser.Delimiter.PAREN, pair)
+        if len({n for n, _ in pairs}) != len(pairs):
+            parser.raise_error("two places have one name", at)
+    sizes: list[SSAValue] = []
+    if parser.parse_optional_keyword("sizes"):
+        sizes = parser.parse_comma_separated_list(parser.Delimiter.PAREN, value)
+    return dict(pairs), sizes
 
 
 OPERATIONS: tuple[type[Operation], ...] = (

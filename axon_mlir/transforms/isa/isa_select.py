@@ -10,6 +10,7 @@ instruction that moves a tile between HBM and SBUF. The pass is generic over the
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -30,6 +31,7 @@ from axon_mlir.dialects.tile import (
     NeutralOp,
     StoreOp,
     TileType,
+    free_sizes,
     tile_type,
 )
 from axon_mlir.dialects.trn_isa import DTYPES, device_of, instruction, size_values, upper_number
@@ -39,8 +41,10 @@ from axon_mlir.semantics.denotation import place
 from axon_mlir.semantics.functions import MONOIDS
 from axon_mlir.semantics.index import Index, Size, Var, const, of_var
 from axon_mlir.semantics.index import size as size_index
+from axon_mlir.semantics.meaning import parse_op
 from axon_mlir.semantics.normal import definition_of
 from axon_mlir.semantics.shapes import is_tensor
+from axon_mlir.semantics.walk import subterms
 from axon_mlir.targets import Device, Facts, FunctionRange, OperandRule, TileFact
 from axon_mlir.transforms.isa.patterns import (
     F,
@@ -331,7 +335,11 @@ class _Selector:
                 known[name] = e
                 shape.append(size_index(name))
             shapes.append(tuple(shape))
-        (result,) = op.leaf_meaning.infer(shapes, op.attributes_of_meaning())
+        free: dict[str, Index] = {}
+        for n, e in zip(free_sizes(op.leaf_meaning), op.sizes, strict=True):
+            known[f"extent{len(known)}"] = e
+            free[n] = size_index(f"extent{len(known) - 1}")
+        (result,) = op.leaf_meaning.infer(shapes, {**op.attributes_of_meaning(), **free})
         out: list[SSAValue] = []
         for d in result:
             atom = d.atom
@@ -471,14 +479,21 @@ def _reads_straight(pattern: Pattern) -> bool:
     return isinstance(body, t.Read) and [i.atom for i in body.indices] == list(pattern.variables)
 
 
+AXIS = "@"
+"""Prefix of the sizes that stand for the axes of a leaf's tiles, which no size of a program has."""
+
+
 def _leaf_term(op: LeafOp) -> tuple[t.Term, tuple[Index, ...]]:
     """A leaf's term over (`p`, `f`), reading operand n as `v<n>`; and its symbolic shape."""
     meaning = op.leaf_meaning
     operands = [
-        t.tensor_input(f"v{n}", [const(1) if (d := _size_name(i)) == "1" else size_index(d) for i in access.items])
+        t.tensor_input(
+            f"v{n}", [const(1) if (d := _size_name(i)) == "1" else size_index(AXIS + d) for i in access.items]
+        )
         for n, access in enumerate(meaning.operands)
     ]
-    (value,) = meaning.denote(operands, op.attributes_of_meaning())
+    free = {n: size_index(AXIS + n) for n in free_sizes(meaning)}
+    (value,) = meaning.denote(operands, {**op.attributes_of_meaning(), **free})
     return value.at([of_var(P), of_var(F)]), value.shape
 
 
@@ -490,18 +505,16 @@ def _size_name(item: object) -> str:
 def _composed(inner: LeafOp, reader: LeafOp, operand: int) -> LeafOp | None:
     """The reader with the inner leaf's term in place of one operand; None where the terms do not compose."""
     inner_term, _ = _leaf_term(inner)
-    outer_term, _ = _leaf_term(reader)
-    if isinstance(inner_term, t.Fold) or not _straight(inner_term, None) or not _straight(outer_term, f"v{operand}"):
+    outer_term, outer_shape = _leaf_term(reader)
+    if any(isinstance(x, t.Fold) for x in subterms(inner_term)):
         return None
-    if (
-        isinstance(outer_term, t.Fold)
-        and reader.result.type != inner.result.type
-        and not isinstance(outer_term.body, t.Read | t.Apply)
-    ):
+    if not _straight(inner_term, None) or not _straight(outer_term, f"v{operand}"):
         return None
     if isinstance(outer_term, t.Fold) and reader.result.type.space.data == "psum":
         # An operand of a contraction has to exist as a tile.
         return None
+    renamed, places = _merged_places(inner, reader)
+    inner_term = t.substitute(inner_term, renamed)
     # Operands: the reader's own, without the inner value, then the inner leaf's.
     values: list[SSAValue] = []
     signature: list[str] = []
@@ -534,16 +547,21 @@ def _composed(inner: LeafOp, reader: LeafOp, operand: int) -> LeafOp | None:
             return t.substitute(placed, {}, lambda q: t.Read(inner_names[q.tensor], q.indices))
         return t.Read(outer_names[r.tensor], r.indices)
 
-    folded = outer_term if isinstance(outer_term, t.Fold) else None
-    body = t.substitute(folded.body if folded else outer_term, {}, read)
-    if folded:
-        body = t.substitute(body, {folded.var: of_var(Var("q"))})
-    body, extra = spelled_sizes(body)
+    body = t.substitute(_plain(outer_term), {}, read)
+    wide = outer_shape[1] != 1
+    if not wide:
+        body = t.substitute(body, {F: const(0)})
+    axes = {s: s.name.removeprefix(AXIS) for s in t.free_symbols(body) if isinstance(s, Size) and s.name[0] == AXIS}
+    if not all(any(re.search(rf"\b{n}\b", shape) for shape in signature) for n in axes.values()):
+        # A fold over what no operand has.
+        return None
+    body, attributes = spelled_sizes(t.substitute(body, {s: of_var(Var(n)) for s, n in axes.items()}))
     head = ", ".join(f"x{n}{s}" for n, s in enumerate(signature))
-    if folded:
-        text = f"op leaf({head}){extra} -> c[P, 1] {{ c[p, 0] = {folded.monoid}(q < F: {t.text(body)}) }}"
-    else:
-        text = f"op leaf({head}){extra} -> c[P, F] {{ c[p, f] = {t.text(body)} }}"
+    left, at = ("c[P, F]", "c[p, f]") if wide else ("c[P, 1]", "c[p, 0]")
+    text = f"op leaf({head}){attributes} -> {left} {{ {at} = {t.text(body)} }}"
+    known: dict[str, SSAValue] = {}
+    for leaf in (inner, reader):
+        known |= zip(free_sizes(leaf.leaf_meaning), leaf.sizes, strict=True)
     return LeafOp(
         text,
         values,
@@ -551,22 +569,44 @@ def _composed(inner: LeafOp, reader: LeafOp, operand: int) -> LeafOp | None:
         outs=reader.outs,
         accumulate=reader.accumulate.data if reader.accumulate is not None else None,
         dims=reader.dims,
+        places={n: v for n, v in places.items() if Var(n) in t.free_symbols(body)},
+        sizes=[known[n] for n in free_sizes(parse_op(text))],
     )
+
+
+def _merged_places(inner: LeafOp, reader: LeafOp) -> tuple[dict[Size | Var, Index], dict[str, SSAValue]]:
+    """The places of both leaves by name, and how the inner leaf's are renamed where a name means two of them."""
+    merged = reader.placed
+    renamed: dict[Size | Var, Index] = {}
+    for name, value in inner.placed.items():
+        new = next((n for n, v in merged.items() if v is value), name)
+        count = 1
+        while merged.get(new, value) is not value:
+            count += 1
+            new = f"{name}_{count}"
+        merged[new] = value
+        renamed[Var(name)] = of_var(Var(new))
+    return renamed, merged
+
+
+def _plain(x: t.Term, depth: int = 0) -> t.Term:
+    """A term whose bound variables have names that a meaning can spell; nested ones differ."""
+    match x:
+        case t.Fold(m, v, n, body):
+            new = Var(f"q{depth}" if depth else "q")
+            return t.Fold(m, new, n, _plain(t.substitute(body, {v: of_var(new)}), depth + 1))
+        case t.Apply(f, args):
+            return t.Apply(f, tuple(_plain(a, depth) for a in args))
+        case t.Select(c, a, b):
+            return t.Select(c, _plain(a, depth), _plain(b, depth))
+        case _:
+            return x
 
 
 def _straight(x: t.Term, tensor: str | None) -> bool:
     """Whether the elements of `tensor` (of every operand for None) are read at the partition of the result."""
-    match x:
-        case t.Read(name, indices):
-            return (tensor is not None and name != tensor) or not indices or indices[0] in (of_var(P), const(0))
-        case t.Apply(_, args):
-            return all(_straight(a, tensor) for a in args)
-        case t.Fold(_, _, _, body):
-            return _straight(body, tensor)
-        case t.Select(_, a, b):
-            return _straight(a, tensor) and _straight(b, tensor)
-        case _:
-            return True
+    reads = [y for y in subterms(x) if isinstance(y, t.Read) and tensor in (None, y.tensor)]
+    return all(not y.indices or y.indices[0] in (of_var(P), const(0)) for y in reads)
 
 
 class _Planner:

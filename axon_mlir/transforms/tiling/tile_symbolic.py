@@ -30,7 +30,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 from xdsl.passes import ModulePass
 
-from axon_mlir.dialects.tile import SIZE_PREFIX
+from axon_mlir.dialects.tile import PLACE_PREFIX, SIZE_PREFIX
 from axon_mlir.dialects.trn_isa import device_of
 from axon_mlir.errors import UnsupportedError
 from axon_mlir.semantics import terms as t
@@ -582,8 +582,12 @@ def leaf_text(
 
 
 def spelled_sizes(body: t.Term) -> tuple[t.Term, str]:
-    """A term with the program's sizes spelled as attributes of a leaf's meaning, and the attribute list."""
-    sizes = sorted({s.name for s in t.free_symbols(body) if isinstance(s, Size)})
+    """A term with the program's sizes spelled as attributes of a leaf's meaning, and the list of its attributes: the
+    places that it mentions, then the sizes."""
+    free = t.free_symbols(body)
+    places = sorted(v.name for v in free if isinstance(v, Var) and v.name.startswith(PLACE_PREFIX))
+    sizes = sorted({s.name for s in free if isinstance(s, Size)})
     spelled: dict[Size | Var, Index] = {Size(s): size_index(SIZE_PREFIX + s) for s in sizes}
-    attributes = f" <{', '.join(f'{SIZE_PREFIX}{s}: index' for s in sizes)}>" if sizes else ""
-    return t.substitute(body, spelled), attributes
+    attributes = [*places, *(SIZE_PREFIX + s for s in sizes)]
+    listed = f" <{', '.join(f'{a}: index' for a in attributes)}>" if attributes else ""
+    return t.substitute(body, spelled), listed

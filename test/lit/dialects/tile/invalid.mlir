@@ -334,7 +334,7 @@ func.func @leaf_axis(%a: tensor<?x?xf32, ["M", "K"]>) {
 func.func @leaf_attribute(%a: tensor<?x?xf32, ["M", "K"]>) {
   %z = tile.index "0"
   %t = tile.empty (%z, %z) : !tile.tile<["4", "8"], f32, sbuf>
-  // expected-error@+1 {{the attribute 'eps: real' is not a size; accepted: size_K: index}}
+  // expected-error@+1 {{the attribute 'eps: real' is not a size or a place; accepted: size_K: index, at_k: index}}
   %e = tile.leaf "op leaf(a[P, F]) <eps: real> -> c[P, F] { c[p, f] = a[p, f] + eps }" (%t) : (!tile.tile<["4", "8"], f32, sbuf>) -> !tile.tile<["4", "8"], f32, sbuf>
   func.return
 }
@@ -355,7 +355,7 @@ func.func @leaf_destination(%a: tensor<?x?xf32, ["M", "K"]>) {
   %z = tile.index "0"
   %t = tile.empty (%z, %z) : !tile.tile<["4", "8"], f32, sbuf>
   // expected-error@+1 {{a destination and a monoid go together}}
-  %e = "tile.leaf"(%t) <{text = "op leaf(a[P, F]) -> c[P, F] { c[p, f] = a[p, f] }", accumulate = "sum", operandSegmentSizes = array<i32: 1, 0>}> : (!tile.tile<["4", "8"], f32, sbuf>) -> !tile.tile<["4", "8"], f32, sbuf>
+  %e = "tile.leaf"(%t) <{text = "op leaf(a[P, F]) -> c[P, F] { c[p, f] = a[p, f] }", accumulate = "sum", operandSegmentSizes = array<i32: 1, 0, 0, 0>, place_names = []}> : (!tile.tile<["4", "8"], f32, sbuf>) -> !tile.tile<["4", "8"], f32, sbuf>
   func.return
 }
 
@@ -365,7 +365,7 @@ func.func @leaf_type(%a: tensor<?x?xf32, ["M", "K"]>) {
   %z = tile.index "0"
   %t = tile.empty (%z, %z) : !tile.tile<["4", "8"], f32, sbuf>
   // expected-error@+1 {{the result has the type of the destination}}
-  %e = "tile.leaf"(%t, %t) <{text = "op leaf(a[P, F]) -> c[P, F] { c[p, f] = a[p, f] }", accumulate = "sum", operandSegmentSizes = array<i32: 1, 1>}> : (!tile.tile<["4", "8"], f32, sbuf>, !tile.tile<["4", "8"], f32, sbuf>) -> !tile.tile<["4", "9"], f32, sbuf>
+  %e = "tile.leaf"(%t, %t) <{text = "op leaf(a[P, F]) -> c[P, F] { c[p, f] = a[p, f] }", accumulate = "sum", operandSegmentSizes = array<i32: 1, 1, 0, 0>, place_names = []}> : (!tile.tile<["4", "8"], f32, sbuf>, !tile.tile<["4", "8"], f32, sbuf>) -> !tile.tile<["4", "9"], f32, sbuf>
   func.return
 }
 
@@ -405,5 +405,55 @@ func.func @step_of_zero(%a: tensor<?x?xf32, ["M", "K"]>) {
   %z = tile.index "1"
   // expected-error@+1 {{a positive step for each tensor axis is expected}}
   %e = tile.load %a[%z along p, %z along f by 0] (%z, %z) : tensor<?x?xf32, ["M", "K"]> -> !tile.tile<["4", "8"], f32, sbuf>
+  func.return
+}
+
+// -----
+
+func.func @leaf_place() {
+  %z = tile.index "0"
+  %t = tile.empty (%z, %z) : !tile.tile<["4", "8"], f32, sbuf>
+  // expected-error@+1 {{the meaning takes the places at_m}}
+  %e = tile.leaf "op leaf(a[P, F]) <at_m: index> -> c[P, F] { c[p, f] = at_m * a[p, f] }" (%t) : (!tile.tile<["4", "8"], f32, sbuf>) -> !tile.tile<["4", "8"], f32, sbuf>
+  func.return
+}
+
+// -----
+
+func.func @leaf_other_place() {
+  %z = tile.index "0"
+  %t = tile.empty (%z, %z) : !tile.tile<["4", "8"], f32, sbuf>
+  // expected-error@+1 {{the meaning takes the places none}}
+  %e = tile.leaf "op leaf(a[P, F]) -> c[P, F] { c[p, f] = a[p, f] }" (%t) at (at_m = %z) : (!tile.tile<["4", "8"], f32, sbuf>) -> !tile.tile<["4", "8"], f32, sbuf>
+  func.return
+}
+
+// -----
+
+func.func @leaf_same_place() {
+  %z = tile.index "0"
+  %t = tile.empty (%z, %z) : !tile.tile<["4", "8"], f32, sbuf>
+  // expected-error@+1 {{two places have one name}}
+  %e = tile.leaf "op leaf(a[P, F]) <at_m: index> -> c[P, F] { c[p, f] = at_m }" (%t) at (at_m = %z, at_m = %z) : (!tile.tile<["4", "8"], f32, sbuf>) -> !tile.tile<["4", "8"], f32, sbuf>
+  func.return
+}
+
+// -----
+
+func.func @leaf_sizes() {
+  %z = tile.index "0"
+  %t = tile.empty (%z, %z) : !tile.tile<["4", "8"], f32, sbuf>
+  // expected-error@+1 {{the meaning takes the sizes P, F, in this order}}
+  %e = tile.leaf "op leaf() -> c[P, F] { c[p, f] = 1 }" () sizes (%z) : () -> !tile.tile<["4", "8"], f32, sbuf>
+  func.return
+}
+
+// -----
+
+func.func @leaf_no_sizes() {
+  %z = tile.index "0"
+  %t = tile.empty (%z, %z) : !tile.tile<["4", "8"], f32, sbuf>
+  // expected-error@+1 {{the meaning takes the sizes none, in this order}}
+  %e = tile.leaf "op leaf(a[P, F]) -> c[P, F] { c[p, f] = 1 }" (%t) sizes (%z) : (!tile.tile<["4", "8"], f32, sbuf>) -> !tile.tile<["4", "8"], f32, sbuf>
   func.return
 }

@@ -75,3 +75,22 @@ func.func @steps(%x: tensor<?x?xf32, ["M", "2 * K"]>) {
   %t = tile.load %x[%0 along p, %0 along f by 2] (%1, %2) : tensor<?x?xf32, ["M", "2 * K"]> -> !tile.tile<["M", "K"], f32, sbuf>
   func.return
 }
+
+// A leaf knows where it stands, and how large it is where no operand says so.
+// CHECK-LABEL: func.func @places
+func.func @places(%x: tensor<?x?xf32, ["M", "K"]>) {
+  %m = tile.index "3"
+  %k = tile.index "0"
+  %mn = tile.index "M - 3"
+  %kn = tile.index "K"
+  %t = tile.load %x[%m along p, %k along f] (%mn, %kn) : tensor<?x?xf32, ["M", "K"]> -> !tile.tile<["M", "K"], f32, sbuf>
+  // CHECK: tile.leaf "op leaf(x0[P, F]) <at_m: index, at_k: index, size_K: index> -> c[P, F] { c[p, f] = (if at_k + f <= at_m + p then x0[p, f] else size_K) }" (%t) at (at_m = %m, at_k = %k) : (!tile.tile<["M", "K"], f32, sbuf>) -> !tile.tile<["M", "K"], f32, sbuf>
+  %a = tile.leaf "op leaf(x0[P, F]) <at_m: index, at_k: index, size_K: index> -> c[P, F] { c[p, f] = (if at_k + f <= at_m + p then x0[p, f] else size_K) }" (%t) at (at_m = %m, at_k = %k) : (!tile.tile<["M", "K"], f32, sbuf>) -> !tile.tile<["M", "K"], f32, sbuf>
+  // CHECK: tile.leaf "op leaf() <at_m: index> -> c[P, F] { c[p, f] = at_m + p }" () at (at_m = %m) sizes (%mn, %kn) : () -> !tile.tile<["M", "K"], f32, sbuf>
+  %b = tile.leaf "op leaf() <at_m: index> -> c[P, F] { c[p, f] = at_m + p }" () at (at_m = %m) sizes (%mn, %kn) : () -> !tile.tile<["M", "K"], f32, sbuf>
+  // CHECK: tile.leaf "op leaf(a[P, 1]) -> c[P, F] { c[p, f] = mul(a[p, 0], f) }" (%{{.*}}) sizes (%kn) sum into %b : (!tile.tile<["M", "1"], f32, sbuf>) -> !tile.tile<["M", "K"], f32, sbuf>
+  %one = tile.index "1"
+  %col = tile.load %x[%m along p, %k] (%mn, %one) : tensor<?x?xf32, ["M", "K"]> -> !tile.tile<["M", "1"], f32, sbuf>
+  %c = tile.leaf "op leaf(a[P, 1]) -> c[P, F] { c[p, f] = mul(a[p, 0], f) }" (%col) sizes (%kn) sum into %b : (!tile.tile<["M", "1"], f32, sbuf>) -> !tile.tile<["M", "K"], f32, sbuf>
+  func.return
+}
