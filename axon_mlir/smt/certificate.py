@@ -26,6 +26,7 @@ from axon_mlir.semantics.roundings import BITS, ledger
 from axon_mlir.smt.encode import Query
 from axon_mlir.smt.equivalence import Proof
 from axon_mlir.smt.lemmas import lemma
+from axon_mlir.smt.linter import lint_text
 from axon_mlir.smt.verdict import Verdict
 
 FORMAT = 3
@@ -46,11 +47,14 @@ def write_certificate(
     """
     if verdict.verdict != "proved":
         raise ValueError("only a proof has a certificate")
-    _prepare(folder)
     queries = [q for q, _ in proof.queries]
     names = lemma_names(verdict.lemmas, [q.kind for q in queries])
     for name in names:
         queries += lemma(name).obligations
+    for query in queries:
+        # Among them are some that no solver has seen: equal normal forms, and lemmas.
+        lint_text(query.text, query.kind)
+    _prepare(folder)
     programs = {BEFORE: function_text(before), AFTER: function_text(after)}
     files = {file_name(q): q for q in queries}
     if ledgers is None:

@@ -84,10 +84,11 @@ class Proof:
 
     def ask(self, query: Query, where: str) -> bool:
         """Solve a query and record it."""
-        answer = solve(query.text)
+        obligation = f"{query.kind} at {where}"
+        answer = solve(query.text, obligation=obligation)
         used = query
         if answer != "unsat" and query.exact != query.text:
-            answer = solve(query.exact, rlimit=EXACT_RLIMIT)
+            answer = solve(query.exact, rlimit=EXACT_RLIMIT, obligation=obligation)
             used = replace(query, text=query.exact)
         done = Discharged(query.kind, where, query.goal, "proved" if answer == "unsat" else "unknown")
         self.discharged.append(done)

@@ -35,9 +35,9 @@ def implied(context: Sequence[t.Condition], goal: t.Condition) -> bool:
     if not t.is_integer(goal):
         return False
     query = integer_query("guard", context, goal)
-    answer = solve(query.text)
+    answer = solve(query.text, obligation=f"guard: {query.goal}")
     if answer != "unsat" and query.exact != query.text:
-        answer = solve(query.exact, rlimit=400_000, wall_clock=0.5)
+        answer = solve(query.exact, rlimit=400_000, wall_clock=0.5, obligation=f"guard: {query.goal}")
     return answer == "unsat"
 
 

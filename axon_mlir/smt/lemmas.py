@@ -471,4 +471,4 @@ def names() -> tuple[str, ...]:
 
 def unproved(of: Lemma) -> list[Query]:
     """The obligations of a lemma that the solver does not prove (none, for every lemma of the table)."""
-    return [q for q in of.obligations if solve(q.text) != "unsat"]
+    return [q for q in of.obligations if solve(q.text, obligation=q.kind) != "unsat"]

@@ -2,7 +2,7 @@
 """Running queries. A query is a text in SMT-LIB 2: what is cached, stored in certificates and solved is the same text.
 
 The budget is Z3's `rlimit`, which is deterministic; a wall clock stands behind it, and an `unknown` that it caused is
-never cached. No query may hold a quantifier, an array, a lambda or a recursive function: `lint` looks at each.
+never cached. `linter` looks at each query before it is solved.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from typing import Any, Literal
 
 import z3  # pyright: ignore[reportMissingTypeStubs]
 
+from axon_mlir.smt.linter import lint_assertions, lint_text
+
 _z3: Any = z3
 
 Answer = Literal["unsat", "sat", "unknown"]
@@ -21,12 +23,6 @@ RLIMIT = 4_000_000
 """Resources of one query: well above what any provable obligation of ours has needed."""
 WALL_CLOCK = 2.0
 """Seconds of one query."""
-
-_ALLOWED_SORTS = (z3.Z3_INT_SORT, z3.Z3_REAL_SORT, z3.Z3_BOOL_SORT)
-
-
-class ForbiddenQuery(Exception):
-    """A query holds something that the method forbids; a bug of the engine."""
 
 
 @dataclass
@@ -47,33 +43,16 @@ def version() -> str:
     return f"z3 {z3.get_version_string()}"
 
 
-def lint(assertions: Any) -> None:
-    """Raise ForbiddenQuery unless every assertion is ground, over integers, reals and truth values."""
-    seen: set[int] = set()
-    pending: list[Any] = list(assertions)
-    while pending:
-        e = pending.pop()
-        key = e.get_id()
-        if key in seen:
-            continue
-        seen.add(key)
-        if _z3.is_quantifier(e) or _z3.is_var(e):
-            raise ForbiddenQuery("a quantifier or a lambda")
-        if e.sort().kind() not in _ALLOWED_SORTS:
-            raise ForbiddenQuery(f"an expression of sort {e.sort()}")
-        declaration = e.decl()
-        if declaration.kind() == z3.Z3_OP_RECURSIVE:
-            raise ForbiddenQuery(f"a recursive function {declaration.name()}")
-        pending.extend(e.children())
-
-
-def solve(text: str, *, rlimit: int = RLIMIT, wall_clock: float = WALL_CLOCK) -> Answer:
-    """Whether a query is satisfiable; `unknown` when the budget ends first."""
+def solve(
+    text: str, *, rlimit: int = RLIMIT, wall_clock: float = WALL_CLOCK, obligation: str = "a question on the way"
+) -> Answer:
+    """Whether a query is satisfiable; `unknown` when the budget ends first. `obligation`: what a refusal names."""
     key = (text, rlimit)
     found = _cache.get(key)
     if found is not None:
         STATISTICS.cached += 1
         return found
+    lint_text(text, obligation)
     started = time.monotonic()
     # Real arithmetic gets a context of its own: the effort of its search must not depend on earlier queries.
     solver: Any = _z3.Solver(ctx=_z3.Context()) if " Real)" in text else _z3.Solver()
@@ -81,7 +60,7 @@ def solve(text: str, *, rlimit: int = RLIMIT, wall_clock: float = WALL_CLOCK) ->
     solver.set("timeout", int(wall_clock * 1000))
     solver.set("random_seed", 0)
     solver.from_string(text)
-    lint(solver.assertions())
+    lint_assertions(solver.assertions(), obligation)
     result = solver.check()
     if result == z3.unknown and "keyboard" in solver.reason_unknown():
         # Z3 has caught the SIGINT that was meant for us.
