@@ -12,7 +12,10 @@ from typing import Any
 from axon_mlir.errors import AxonError
 from axon_mlir.frontend.places import Place
 
-ACCEPTED = "bf16[4096,1024], f32[M,1], f32[G*R,S,2*H], f32 (run-time scalar), 2.5 (constant), each optionally name=..."
+ACCEPTED = (
+    "bf16[4096,1024], f32[M,1], f32[G*R,S,2*H], f32[M,P+Q], f32 (run-time scalar), 2.5 (constant), "
+    "size[P] (a size as a number), each optionally name=..."
+)
 DTYPES = ("f32", "bf16", "f16", "i32", "i8", "i1")
 """Element types that a program may have as inputs."""
 
@@ -22,8 +25,8 @@ _NAME = re.compile(r"[A-Za-z_]\w*")
 _TENSOR = re.compile(r"([A-Za-z]\w*)\s*(?:\[(.*)\])?")
 
 Factor = int | str
-Axis = tuple[Factor, ...]
-"""The factors of one axis: numbers and names."""
+Axis = tuple[tuple[Factor, ...], ...]
+"""One axis, a sum of products of numbers and names."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +46,20 @@ class ConstantSpec:
     text: str
 
 
-Spec = TensorSpec | ConstantSpec
+@dataclass(frozen=True)
+class SizeSpec:
+    """A size of the other arguments that the program takes as a number: where a block begins, how long it is."""
+
+    size: Axis
+    text: str
+
+    @property
+    def names(self) -> list[str]:
+        """The names in it."""
+        return [factor for product in self.size for factor in product if isinstance(factor, str)]
+
+
+Spec = TensorSpec | ConstantSpec | SizeSpec
 
 
 def parse_spec(text: str) -> tuple[str | None, Spec]:
@@ -60,6 +76,8 @@ def parse_spec(text: str) -> tuple[str | None, Spec]:
     match = _TENSOR.fullmatch(rest)
     if match is None:
         raise AxonError(f"cannot read the argument '{rest}'", where=place, accepted=ACCEPTED)
+    if match[1] == "size" and match[2]:
+        return name or None, SizeSpec(_axis(match[2], place), text)
     dtype = _dtype(match[1], place)
     axes = None if match[2] is None else _axes(match[2], place)
     return name or None, TensorSpec(dtype, axes, text)
@@ -95,22 +113,19 @@ def _axes(text: str, place: str) -> tuple[Axis, ...]:
 
 
 def _axis(text: str, place: str) -> Axis:
-    factors: list[Factor] = []
-    for piece in text.split("*"):
-        piece = piece.strip()
-        if piece.isdigit():
-            if int(piece) == 0:
-                raise AxonError(
-                    "an axis has size 0: empty tensors are not supported", where=place, accepted="sizes >= 1"
-                )
-            factors.append(int(piece))
-        elif _NAME.fullmatch(piece):
-            factors.append(piece)
-        else:
-            raise AxonError(
-                f"'{text.strip()}' is not a size", where=place, accepted="a number, a name, or a product G*R"
-            )
-    return tuple(factors)
+    return tuple(tuple(_factor(piece.strip(), text, place) for piece in part.split("*")) for part in text.split("+"))
+
+
+def _factor(piece: str, text: str, place: str) -> Factor:
+    if piece.isdigit():
+        if int(piece) == 0:
+            raise AxonError("an axis has size 0: empty tensors are not supported", where=place, accepted="sizes >= 1")
+        return int(piece)
+    if not _NAME.fullmatch(piece):
+        raise AxonError(
+            f"'{text.strip()}' is not a size", where=place, accepted="a number, a name, a product G*R, or a sum P+Q"
+        )
+    return piece
 
 
 @dataclass(frozen=True)

@@ -21,13 +21,13 @@ from xdsl.dialects.builtin import ModuleOp
 
 from axon_mlir.errors import AxonError
 from axon_mlir.frontend import operations as ops
-from axon_mlir.frontend.arg_spec import Axis, ConstantSpec, TensorSpec, bind
+from axon_mlir.frontend.arg_spec import Axis, ConstantSpec, SizeSpec, TensorSpec, bind
 from axon_mlir.frontend.emission import emit
 from axon_mlir.frontend.places import Place, place_of_traceback
 from axon_mlir.frontend.rebinding import rebound
 from axon_mlir.frontend.recording import Node, Trace, recording
 from axon_mlir.frontend.sandbox import run_child
-from axon_mlir.frontend.traced import Traced, TracedTensor, as_items
+from axon_mlir.frontend.traced import Traced, TracedTensor, as_items, as_size
 from axon_mlir.host.parsing import parse_module
 from axon_mlir.host.registry import make_context
 from axon_mlir.host.verification import verify_module
@@ -68,6 +68,9 @@ def trace(function: Callable[..., Any], specs: Sequence[str], *, generic_numbers
                 case ConstantSpec(value=value):
                     constants[name] = repr(value)
                     values.append(value)
+                case SizeSpec(size=size, text=text):
+                    constants[name] = text.rpartition("=")[2]
+                    values.append(as_size(_total(record, size)))
                 case _:
                     constants[name] = repr(spec)
                     values.append(spec)
@@ -86,12 +89,19 @@ def _place_of(function: Callable[..., Any]) -> Place:
 
 
 def _reserve_names(record: Trace, specs: Sequence[Any]) -> None:
-    """Names that the user gave come first, so that ours never clash with them."""
+    """Names that the user gave come first, so that ours never clash with them; `size[P]` is a size of a tensor."""
     for spec in specs:
         for axis in spec.axes or () if isinstance(spec, TensorSpec) else ():
-            for factor in axis:
-                if isinstance(factor, str):
-                    record.sizes.named(factor)
+            _total(record, axis)
+    known = record.sizes.generic()
+    for spec in specs:
+        for name in spec.names if isinstance(spec, SizeSpec) else ():
+            if name not in known:
+                raise AxonError(
+                    f"no tensor has the size {name}",
+                    where=f"--arg {spec.text}",
+                    accepted=f"sizes of the other arguments: {', '.join(known) or 'none is given by name'}",
+                )
 
 
 def _argument(record: Trace, name: str, spec: TensorSpec, generic_numbers: bool) -> TracedTensor:
@@ -104,12 +114,21 @@ def _argument(record: Trace, name: str, spec: TensorSpec, generic_numbers: bool)
 
 
 def _axis(record: Trace, hint: str, axis: Axis, generic_numbers: bool) -> Index:
-    if len(axis) == 1 and isinstance(axis[0], int):
-        number = axis[0]
-        return record.sizes.fresh(hint, number) if generic_numbers and number != 1 else ix.const(number)
-    total = ix.const(1)
-    for factor in axis:
-        total = total * (ix.const(factor) if isinstance(factor, int) else record.sizes.named(factor))
+    total = _total(record, axis)
+    if isinstance(axis[0][0], int) and axis == ((axis[0][0],),):
+        number = axis[0][0]
+        return record.sizes.fresh(hint, number) if generic_numbers and number != 1 else total
+    return total
+
+
+def _total(record: Trace, axis: Axis) -> Index:
+    """The sum of products that an axis is given as."""
+    total = ix.const(0)
+    for product in axis:
+        term = ix.const(1)
+        for factor in product:
+            term = term * (ix.const(factor) if isinstance(factor, int) else record.sizes.named(factor))
+        total = total + term
     return total
 
 

@@ -78,7 +78,7 @@ class _Walk:
     def fold(self, x: t.Fold) -> np.ndarray:
         extent = self.index(x.extent)
         ragged = not isinstance(extent, int)
-        longest = max(0, int(np.max(extent)) if ragged else int(extent))
+        longest = max(0, int(np.max(extent, initial=0)) if ragged else int(extent))
         self.depth += 1
         self.axes[x.var] = (self.depth, longest)
         body = self.term(x.body)

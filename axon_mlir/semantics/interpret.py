@@ -134,8 +134,13 @@ class Interpreter:
             raise AxonError(f"'{op.name}' cannot be executed", where=place(op))
 
 
-def solve_sizes(shapes: Sequence[Sequence[Index]], arrays: Sequence[np.ndarray]) -> dict[str, int]:
-    """The numbers of the size symbols, read off the arrays' shapes; AxonError when they disagree."""
+def solve_sizes(
+    shapes: Sequence[Sequence[Index]], arrays: Sequence[np.ndarray], known: Mapping[str, int] | None = None
+) -> dict[str, int]:
+    """The numbers of the size symbols, read off the arrays' shapes; AxonError when they disagree.
+
+    `known` are those that shapes need not say: of P + Q they say the sum only.
+    """
     sizes: dict[str, int] = {}
     pending: list[tuple[Index, int, str]] = []
     for n, (shape, array) in enumerate(zip(shapes, arrays, strict=True)):
@@ -148,6 +153,7 @@ def solve_sizes(shapes: Sequence[Sequence[Index]], arrays: Sequence[np.ndarray])
                     raise AxonError(f"axis {axis} of argument {n} is {actual}, but {atom.name} is {sizes[atom.name]}")
             else:
                 pending.append((d, actual, f"axis {axis} of argument {n}"))
+    sizes = {**(known or {}), **sizes}
     for d, actual, what in pending:
         missing = [s for s in d.symbols() if isinstance(s, Size) and s.name not in sizes]
         if len(missing) == 1:
@@ -180,7 +186,7 @@ def evaluate_function(
 ) -> list[np.ndarray]:
     """Run a function on arrays that hold elements of the domain (floats are converted)."""
     arrays = [np.asarray(a) for a in arrays]
-    solved = solve_sizes(argument_shapes(func), arrays)
+    solved = solve_sizes(argument_shapes(func), arrays, sizes)
     run = Interpreter(domain, {**solved, **(sizes or {})}, typed)
     for arg, array in zip(func.body.block.args, arrays, strict=True):
         if isinstance(domain, Floats):
