@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +12,9 @@ import pytest
 from hypothesis import settings
 from lit_lint import lint
 from lit_runner import SUFFIXES, available_features, parse_script, run_file
+
+# Tests are about the prover, not about what it has proved before; children inherit it.
+os.environ["AXON_CACHE"] = "off"
 
 settings.register_profile("axon", deadline=None, derandomize=True)
 settings.load_profile("axon")

@@ -43,11 +43,11 @@ def prove_kernel(
         rebuilt = rebuild(func, kernel_text, device, name=name, function=function)
     except AxonError as error:
         return not_read(error)
-    proof = Proof()
+    proof = Proof() if certificate is not None else None
     verdict = prove_functions(
         func, rebuilt, use_filter=use_filter, check_ledger=True, same_domain=True, timeout=timeout, proof=proof
     )
-    if certificate is not None and verdict.verdict == "proved":
+    if certificate is not None and proof is not None and verdict.verdict == "proved":
         write_certificate(certificate, func, rebuilt, verdict, proof)
     return verdict
 

@@ -54,7 +54,7 @@ def register(subparsers: Subparsers) -> None:
 def run(args: Namespace) -> int:
     """Prove, write what was asked for, and report."""
     before = load_function(args.before, args.args)
-    proof = Proof()
+    proof = Proof() if args.certificate is not None else None
     try:
         after = load_kernel(args.after, before) or load_function(args.after, args.args)
     except UnsupportedError as error:
@@ -63,14 +63,15 @@ def run(args: Namespace) -> int:
         after, verdict = before, not_read(error)
     else:
         verdict = prove_functions(before, after, use_filter=not args.no_filter, timeout=args.timeout, proof=proof)
-    if args.certificate is not None and verdict.verdict == "proved":
+    if args.certificate is not None and proof is not None and verdict.verdict == "proved":
         write_certificate(Path(args.certificate), before, after, verdict, proof)
     emit_json(verdict.to_json(), args.json)
     if not args.quiet:
         stream = sys.stderr if args.json == "-" else sys.stdout
         print(verdict.report(), file=stream)
         if args.verbose:
-            print(f"{verdict.seconds:.3f} s, {len(verdict.obligations)} obligations", file=stream)
+            kept = ", found in the cache" if verdict.cached else ""
+            print(f"{verdict.seconds:.3f} s, {len(verdict.obligations)} obligations{kept}", file=stream)
             print(f"lemmas: {', '.join(verdict.lemmas) or 'none'}", file=stream)
         if args.certificate is not None and verdict.verdict == "proved":
             print(f"wrote {args.certificate}", file=stream)

@@ -39,6 +39,7 @@ from axon_mlir.smt.refute import refute, refute_specially
 from axon_mlir.smt.sizes import Binding, NoCommonSizes, Unified, unify
 from axon_mlir.smt.solver import solve
 from axon_mlir.smt.verdict import Counterexample, Discharged, Verdict
+from axon_mlir.smt.verdict_cache import Goal, Remembered, goal_of, users_cache
 
 EXACT_RLIMIT = 1_500_000
 _SAMPLES = ((2, 3, 5, 7, 11, 13), (3, 2, 7, 5, 13, 11), (1, 4, 2, 3, 6, 5), (128, 200, 130, 512, 96, 64))
@@ -52,7 +53,7 @@ class Proof:
     queries: list[tuple[Query, str]] = field(default_factory=list[tuple[Query, str]])
     """(query, where)."""
     lemmas: set[str] = field(default_factory=set[str])
-    tiles: set[tuple[Index, Index]] = field(default_factory=set[tuple[Index, Index]])
+    tiles: set[str] = field(default_factory=set[str])
     discharged: list[Discharged] = field(default_factory=list[Discharged])
     failed: list[Discharged] = field(default_factory=list[Discharged])
     before_sizes: Binding = field(default_factory=dict[Size | Var, Index])
@@ -81,6 +82,25 @@ class Proof:
         """Become what another way has found."""
         for f in fields(self):
             setattr(self, f.name, getattr(other, f.name))
+
+    def remembered(self, goal: Goal, *, filtered: bool) -> Remembered:
+        """The proof as the cache keeps it."""
+        return Remembered(
+            goal.programs,
+            goal.sizes,
+            filtered,
+            tuple(sorted(self.lemmas)),
+            tuple(sorted(self.tiles)),
+            tuple(self.queries),
+            tuple(self.discharged),
+        )
+
+    def recall(self, known: Remembered, goal: Goal) -> None:
+        """Become a proof that was kept; of programs with other names it has only what the verdict says."""
+        self.lemmas = set(known.lemmas)
+        self.tiles = set(known.tiles_of(goal))
+        self.discharged = list(known.discharged)
+        self.queries = list(known.queries) if known.programs == goal.programs else []
 
     def ask(self, query: Query, where: str) -> bool:
         """Solve a query and record it."""
@@ -128,24 +148,29 @@ def prove_functions(
     (by default where one of the functions is lowered).
 
     `same_domain`: the second function must accept all sizes that the first accepts, with the same constants.
-    `timeout`: seconds after which no further query is started. `proof` receives what the proof consists of.
+    `timeout`: seconds after which no further query is started. `proof` receives what the proof consists of; without it
+    a proof of the same programs under other names is as good.
     """
     started = time.monotonic()
+    whole = proof is not None
     proof = proof if proof is not None else Proof()
     sizes: dict[str, str] = {}
 
-    def verdict(word: str, reason: str, detail: str = "", counterexample: Counterexample | None = None) -> Verdict:
+    def verdict(
+        word: str, reason: str, detail: str = "", counterexample: Counterexample | None = None, *, cached: bool = False
+    ) -> Verdict:
         return Verdict(
             "proved" if word == "proved" else "refuted" if word == "refuted" else "unknown",
             reason,
             tuple(sorted(proof.lemmas)),
-            tuple(sorted(f"n = {n}, s = {s}" for n, s in proof.tiles)),
+            tuple(sorted(proof.tiles)),
             tuple(proof.discharged),
             counterexample,
             time.monotonic() - started,
             sizes,
             detail,
             proof.constants,
+            cached,
         )
 
     mismatch = signature_mismatch(before, after)
@@ -169,7 +194,10 @@ def prove_functions(
     shapes = compare_shapes(left, right, proof)
     if shapes is not None:
         return verdict(shapes.word, "shape", shapes.detail, shapes.counterexample)
-    if use_filter:
+    cache = users_cache()
+    goal = goal_of(before, after, left, right) if cache is not None else None
+    known = cache.recall(goal, whole=whole) if cache is not None and goal is not None else None
+    if use_filter and not (known is not None and known.filtered):
         found = refute(before, after, dict(unified.after), (left, right), narrowed=unified.before)
         if found is not None:
             return verdict("refuted", found.reason, found.detail, found.counterexample)
@@ -177,11 +205,16 @@ def prove_functions(
         worse = compare_ledgers(before, after)
         if worse is not None:
             return verdict("refuted", "ledger", worse)
+    if known is not None and goal is not None:
+        proof.recall(known, goal)
+        return verdict("proved", "", cached=True)
     deadline = None if timeout is None else started + timeout
     start = proof.branch()
     try:
         prove_pair(left, right, start, deadline)
         proof.adopt(start)
+        if cache is not None and goal is not None:
+            cache.keep(goal, proof.remembered(goal, filtered=use_filter))
     except NotProved as stop:
         if not same_domain and _prove_with_constants(before, after, left, right, proof, deadline):
             return verdict("proved", "")
@@ -364,7 +397,7 @@ def _prove_output(n: int, a: t.Comprehension, b: t.Comprehension, proof: Proof) 
             raise NotProved("contradiction", f"{where}: the first program is defined nowhere")
     _prove_tiles(normal, (left_form, right_form), context, where, proof)
     proof.lemmas |= normal.lemmas | pieces.lemmas | known.lemmas
-    proof.tiles |= normal.tiles
+    proof.tiles |= {f"n = {n}, s = {s}" for n, s in normal.tiles}
 
 
 def _prove_tiles(normal: Normalizer, bodies: tuple[t.Term, t.Term], context: Context, where: str, proof: Proof) -> None:

@@ -65,11 +65,11 @@ def verify_step(
         if same and certificates is None:
             verdicts.append((name, Verdict("proved", "")))
             continue
-        proof = Proof()
+        proof = Proof() if certificates is not None else None
         verdict = prove_functions(
             source, function, use_filter=use_filter and not same, check_ledger=True, same_domain=True, proof=proof
         )
-        if certificates is not None and verdict.verdict == "proved":
+        if certificates is not None and proof is not None and verdict.verdict == "proved":
             folder = certificates / name if len(new) > 1 else certificates
             write_certificate(folder, source, function, verdict, proof, ledgers=True)
         verdicts.append((name, Verdict("proved", "") if same else verdict))

@@ -65,7 +65,8 @@ class Discharged:
 class Verdict:
     """The outcome for one pair of functions.
 
-    `constants`: roundings of one number that the proof took for that number (numeric class P).
+    `constants`: roundings of one number that the proof took for that number (numeric class P). `cached`: the proof was
+    found in the user's cache.
     """
 
     verdict: Word
@@ -78,6 +79,7 @@ class Verdict:
     sizes: Mapping[str, str] = field(default_factory=dict[str, str])
     detail: str = ""
     constants: tuple[str, ...] = ()
+    cached: bool = False
 
     def to_json(self) -> dict[str, Any]:
         """The JSON form of `axon prove --json`."""
@@ -89,6 +91,7 @@ class Verdict:
             "tiles": list(self.tiles),
             "constants": list(self.constants),
             "obligations": len(self.obligations),
+            "cached": self.cached,
             "seconds": round(self.seconds, 4),
             "counterexample": self.counterexample.to_json() if self.counterexample is not None else None,
         }
