@@ -259,6 +259,7 @@ class ForOp(IRDLOperation, Denotable, Interpretable):
             walk.bind(arg, t.tensor_input(name, init.shape, init.dtype))
         with walk.assuming(*range_of(counter, trips)):
             yielded = [cast(t.Comprehension, walk.values[v]) for v in walk.block(self.body.block)]
+            yielded = self._so_far(yielded, inits, names, counter)
             steps = [
                 self._step(walk, kind.data, name, value, counter, (lower, length, step))
                 for kind, name, value in zip(self.kinds.data, names, yielded, strict=True)
@@ -266,6 +267,35 @@ class ForOp(IRDLOperation, Denotable, Interpretable):
         for result, init, (variables, make) in zip(self.results_, inits, steps, strict=True):
             body = make(init.at([of_var(v) for v in variables]), counter, trips)
             walk.bind(result, t.Comprehension(init.shape, variables, body, init.dtype))
+
+    def _so_far(
+        self, yielded: list[t.Comprehension], inits: list[t.Comprehension], names: list[str], counter: Var
+    ) -> list[t.Comprehension]:
+        """What is yielded, with the folds that other results read written as folds over the iterations before."""
+        made: dict[str, tuple[t.Comprehension, str, t.Term]] = {}
+        for kind, name, value, init in zip(self.kinds.data, names, yielded, inits, strict=True):
+            if kind.data in MONOIDS:
+                own = t.Read(name, tuple(of_var(v) for v in value.variables))
+                rest = peel(value.body, own, kind.data)
+                if rest is not None and not reads_any(rest, set(names)):
+                    made[name] = (replace(value, body=rest), kind.data, init.at(own.indices))
+        out: list[t.Comprehension] = []
+        for name, value in zip(names, yielded, strict=True):
+
+            def before(r: t.Read, own: str = name) -> t.Term:
+                if r.tensor not in made or r.tensor == own:
+                    return r
+                rest, monoid, initial = made[r.tensor]
+                again = fresh_var(counter.name)
+                place: dict[Size | Var, Index] = dict(zip(rest.variables, r.indices, strict=True))
+                folded = t.substitute(t.refresh(rest.body), {**place, counter: of_var(again)})
+                return t.Apply(
+                    MONOIDS[monoid].function,
+                    (t.substitute(initial, place), t.fold(monoid, again, of_var(counter), folded)),
+                )
+
+            out.append(replace(value, body=t.substitute(value.body, {}, before)))
+        return out
 
     def _step(
         self,

@@ -11,8 +11,9 @@ The method is that of a feasibility study of this project; fusion is prefix shar
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from xdsl.dialects.builtin import DictionaryAttr, ModuleOp, StringAttr, TensorType
 from xdsl.dialects.func import FuncOp, ReturnOp
@@ -20,6 +21,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from axon_mlir.dialects.tile import (
     COLLECT,
+    PLACE_PREFIX,
     EmptyOp,
     ExtractOp,
     ForOp,
@@ -32,12 +34,14 @@ from axon_mlir.dialects.tile import (
     TileType,
     YieldOp,
     dims_attribute,
+    free_sizes,
     tile_type,
 )
 from axon_mlir.errors import AxonError
 from axon_mlir.semantics.denotation import place
 from axon_mlir.semantics.index import Index, Var, const, of_var, parse
 from axon_mlir.semantics.index import size as size_index
+from axon_mlir.semantics.meaning import parse_op
 from axon_mlir.semantics.shapes import dtype_name, is_tensor, shape_of
 
 SIZES = "tile.sizes"
@@ -50,6 +54,8 @@ MATMUL = "op leaf(a[K, M], b[K, N]) -> c[M, N] { c[m, n] = sum(k < K: mul(a[k, m
 COPY = "op leaf(a[P, F]) -> c[P, F] { c[p, f] = a[p, f] }"
 TRANSPOSE = "op leaf(a[P, F]) -> c[F, P] { c[f, p] = a[p, f] }"
 """The meanings of leaves that tiling itself introduces."""
+PLACE = re.compile(rf"\b{PLACE_PREFIX}(\w+): index")
+"""An attribute of a meaning that is where a dimension's tile begins."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +75,8 @@ class Leaf:
     for one element. `red`: the loops of the path that the result folds over. Loads and stores name a `tensor` in HBM,
     the tile axis (or None) of each of its axes, where each axis begins (`at`: over sizes, and over a variable for each
     dimension, which stands for the start of its innermost loop), and the step of each (`steps`; empty: all are 1).
-    `name` is the value defined (for a store: the tensor).
+    `name` is the value defined (for a store: the tensor). Of `ins`, those in `carried` are folds over a loop around,
+    read as they stand so far: what the iterations before have folded.
     """
 
     kind: str
@@ -86,6 +93,7 @@ class Leaf:
     steps: tuple[int, ...] = ()
     dtype: str = "f32"
     space: str = "sbuf"
+    carried: frozenset[str] = frozenset()
 
     @property
     def is_move(self) -> bool:
@@ -98,15 +106,20 @@ class Leaf:
         return self.kind in ("load", "fill")
 
     @property
+    def places(self) -> list[str]:
+        """The dimensions whose place a computation's meaning mentions."""
+        return PLACE.findall(self.text)
+
+    @property
     def dims_at(self) -> set[str]:
         """The dimensions that a load or store depends on."""
         placed = {s.name for i in self.at for s in i.symbols() if isinstance(s, Var)}
-        return placed | {d for d in self.dims if d and not d.startswith("*")}
+        return placed.union(self.places) | {d for d in self.dims if d and not d.startswith("*")}
 
     @property
     def reads(self) -> tuple[str, ...]:
         """What must be complete before: values, and the tensor of a load."""
-        return (self.tensor,) if self.kind == "load" else self.ins
+        return (self.tensor,) if self.kind == "load" else tuple(n for n in self.ins if n not in self.carried)
 
     @property
     def folded(self) -> frozenset[LoopKey]:
@@ -287,7 +300,8 @@ class _Emitter:
         self._analyse(root)
 
     def _analyse(self, root: _Loop) -> None:
-        users: dict[str, list[_Loop]] = {}
+        users: dict[str, list[list[_Loop]]] = {}
+        carriers: list[tuple[str, _Loop]] = []
 
         def walk(node: _Loop) -> None:
             for c in node.children:
@@ -298,13 +312,22 @@ class _Emitter:
                         self.home[c.name] = node
                         self.leaf[c.name] = c
                     for r in c.ins:
-                        users.setdefault(r, []).append(node)
+                        if r in c.carried:
+                            carriers.append((r, node))
+                        else:
+                            users.setdefault(r, []).append(node.chain())
 
         walk(root)
+        for name, node in carriers:
+            # A fold that is read while it is made lives outside of the loops that it folds over.
+            chain, red = node.chain(), self.leaf[name].red
+            first = next((n for n, loop in enumerate(chain) if loop.key in red), len(chain))
+            if chain[first:] and chain[first] not in self.home[name].chain():
+                raise NotHeld(f"{name} is read in another loop than it is folded over")
+            users.setdefault(name, []).append(chain[:first])
         for name, node in self.home.items():
             chain = node.chain()
-            for user in users.get(name, []):
-                other = user.chain()
+            for other in users.get(name, []):
                 shared = 0
                 while shared < min(len(chain), len(other)) and chain[shared] is other[shared]:
                     shared += 1
@@ -480,8 +503,7 @@ class _Emitter:
             held = self.held[accumulator]
             whole = held == here
             outs = scope.values[accumulator] if whole else self.part(scope.values[accumulator], here, held, block)
-            computed = LeafOp(leaf.text, operands, type_, outs=outs, accumulate=leaf.monoid, dims=dims)
-            block.add_op(computed)
+            computed = self.computed(leaf, operands, here, type_, block, scope, outs)
             computed.result.name_hint = leaf.name
             result: SSAValue = computed.result
             if not whole:
@@ -495,11 +517,33 @@ class _Emitter:
             scope.values[accumulator] = result
             return
         outs = self.neutral(leaf, here, block, type_) if leaf.red else None
-        computed = LeafOp(
-            leaf.text, operands, type_, outs=outs, accumulate=leaf.monoid if leaf.red else None, dims=dims
-        )
-        block.add_op(computed)
+        computed = self.computed(leaf, operands, here, type_, block, scope, outs)
         self.defined(leaf, computed.result, here, block, scope)
+
+    def computed(
+        self,
+        leaf: Leaf,
+        operands: Sequence[SSAValue],
+        here: tuple[_Region, _Region],
+        type_: TileType,
+        block: Block,
+        scope: _Scope,
+        outs: SSAValue | None,
+    ) -> LeafOp:
+        """The operation of a computation, with where it stands and the extents that no operand has."""
+        axes = dict(zip("PF", here, strict=True))
+        op = LeafOp(
+            leaf.text,
+            operands,
+            type_,
+            outs=outs,
+            accumulate=leaf.monoid if outs is not None else None,
+            dims=dims_attribute(leaf.dims),
+            places={PLACE_PREFIX + d: self.start(block, self.region(block, d, scope.loops)) for d in leaf.places},
+            sizes=[self.extent(block, axes[n]) for n in free_sizes(parse_op(leaf.text))],
+        )
+        block.add_op(op)
+        return op
 
     def defined(self, leaf: Leaf, result: SSAValue, here: tuple[_Region, _Region], block: Block, scope: _Scope) -> None:
         """A value is made: it stands on its own, or is a region of the buffer that holds it."""
@@ -563,6 +607,11 @@ class _Emitter:
             else:
                 regions.append(self.region(block, d, scope.loops))
         here = (regions[0], regions[1])
+        if name in reader.carried:
+            accumulator = _accumulator(name)
+            held = self.held[accumulator]
+            value = scope.values[accumulator]
+            return value if here == held else self.part(value, here, held, block)
         found = scope.fresh.get(name)
         if found is not None and found[1] == here:
             return found[0]
@@ -668,9 +717,10 @@ def collect(func: FuncOp) -> Nest:
     for n, arg in enumerate(func.body.block.args):
         reader.tensor[arg] = f"in{n}"
     reader.block(func.body.block, ())
+    leaves = [reader.resolved(x) for x in reader.leaves]
     last = func.body.block.last_op
     outputs = [reader.tensor[v] for v in last.operands] if last is not None else []
-    return Nest(reader.leaves, sizes, parameters, reader.types, outputs)
+    return Nest(leaves, sizes, parameters, reader.types, outputs)
 
 
 class _Reader:
@@ -686,7 +736,13 @@ class _Reader:
         """Provisional buffer name -> the leaf value that it turned out to hold."""
 
     def name_of(self, v: SSAValue) -> str:
-        name = self.value[v]
+        return self.final(self.value[v])
+
+    def resolved(self, leaf: Leaf) -> Leaf:
+        """With the folds that it reads while they are made by the names that they turned out to have."""
+        return replace(leaf, ins=tuple(map(self.final, leaf.ins)), carried=frozenset(map(self.final, leaf.carried)))
+
+    def final(self, name: str) -> str:
         while name in self.named:
             name = self.named[name]
         return name
@@ -811,7 +867,15 @@ class _Reader:
                     if kind.data != COLLECT and self.value.get(arg) == held:
                         red.add(key)
             self.named[held] = name
-        ins = tuple(self.name_of(v) for v in op.ins)
+        # What the loops around fold is not named yet where it is read as it stands so far.
+        folds = {
+            self.value[arg]
+            for loop, _ in path
+            for kind, arg in zip(loop.kinds.data, loop.carried, strict=True)
+            if kind.data != COLLECT
+        }
+        carried = frozenset(n for v in op.ins if (n := self.value[v]) in folds)
+        ins = tuple(n if (n := self.value[v]) in carried else self.name_of(v) for v in op.ins)
         self.value[op.result] = name
         monoid = op.accumulate.data if op.accumulate is not None else None
         return Leaf(
@@ -825,6 +889,7 @@ class _Reader:
             frozenset(red),
             dtype=dtype_name(type_.element_type),
             space=type_.space.data,
+            carried=carried,
         )
 
 

@@ -20,8 +20,8 @@ from axon_mlir.semantics.denotation import Denotable, Denoter, dtype_of, input_n
 from axon_mlir.semantics.index import Index, Size, Var, const
 from axon_mlir.semantics.shapes import dtype_name, shape_of
 from axon_mlir.semantics.traits import HasMeaning
-from axon_mlir.semantics.walk import subterms
 from axon_mlir.transforms.tiling.pieces import Piece, pieces_of
+from axon_mlir.transforms.tiling.separation import Materialise, Separation, Spelling, Unbounded, scanned_by
 
 
 @dataclass(frozen=True)
@@ -51,6 +51,8 @@ class Computation:
     op: Operation
     origin: tuple[Index, ...] = ()
     single: frozenset[str] = frozenset()
+    scanned: str | None = None
+    """The dimension along which a scan runs: the range of its fold ends with the element."""
 
     @property
     def is_piece(self) -> bool:
@@ -180,18 +182,29 @@ def analyse(func: FuncOp) -> Program:
     dims = _Dims()
     computations: list[Computation] = []
     outputs: list[str] = []
+    made: dict[Spelling, t.Comprehension] = {}
 
     def materialise(value: t.Comprehension, op: Operation) -> t.Comprehension:
-        tensor = Tensor(f"t{len(computations)}", value.shape, value.dtype or "f32")
-        tensors[tensor.name] = tensor
         unit: dict[Size | Var, Index] = {
             v: const(0) for v, n in zip(value.variables, value.shape, strict=True) if n == 1
         }
         value = replace(value, body=t.substitute(value.body, unit))
-        pieces = pieces_of(value)
+        pieces = [
+            replace(p, value=separated(p.value, lambda part: materialise(part, op), op)) for p in pieces_of(value)
+        ]
+        tensor = Tensor(f"t{len(computations)}", value.shape, value.dtype or "f32")
+        tensors[tensor.name] = tensor
         for piece in pieces:
             computations.append(_computation(tensor, piece, dims, op, whole=len(pieces) == 1))
         return t.tensor_input(tensor.name, value.shape, value.dtype)
+
+    def separated(value: t.Comprehension, make: Materialise, op: Operation) -> t.Comprehension:
+        try:
+            return Separation(make, lambda name: tensors[name].dtype, made).separated(value)
+        except Unbounded as e:
+            raise UnsupportedError(
+                f"'{op.name}' folds over a range that depends on the index, {e}, which cannot be tiled", where=place(op)
+            ) from e
 
     for op in func.body.block.ops:
         if isinstance(op, ReturnOp):
@@ -218,6 +231,7 @@ def _renamed(c: Computation, dims: _Dims) -> Computation:
         c,
         dims=tuple(None if d is None else dims.find(d) for d in c.dims),
         single=frozenset(map(dims.find, c.single)),
+        scanned=None if c.scanned is None else dims.find(c.scanned),
         fold_dims=tuple((v, dims.find(d)) for v, d in c.fold_dims),
     )
 
@@ -283,12 +297,13 @@ def _used(computations: list[Computation], outputs: Sequence[str]) -> list[Compu
 def _computation(tensor: Tensor, piece: Piece, dims: _Dims, op: Operation, *, whole: bool) -> Computation:
     value = piece.value
     folds, inner = folds_of(value.body)
-    if _has_fold(inner):
-        raise UnsupportedError(f"'{op.name}' folds inside an expression, which cannot be tiled yet", where=place(op))
     variables = [(v, n) for v, n in zip(value.variables, value.shape, strict=True) if n != 1]
-    spaces = [*variables, *((f.var, f.extent) for f in folds)]
+    along = scanned_by(value.body, value.variables)
+    spaces = [*variables, *((f.var, f.extent) for f in folds if along is None)]
     chosen: dict[Var, str] = {v: dims.fresh(extent) for v, extent in spaces}
     dims.together.append(list(chosen.values()))
+    if along is not None:
+        chosen[folds[0].var] = chosen[along]
     for r in reads_of(inner):
         for axis, i in enumerate(r.indices):
             v = i.atom
@@ -303,22 +318,6 @@ def _computation(tensor: Tensor, piece: Piece, dims: _Dims, op: Operation, *, wh
             known = dims.of_axis.setdefault((tensor.name, axis), chosen[v])
             dims.unify(known, chosen[v])
     dim_of: dict[Var, str | None] = {v: chosen.get(v) for v in (*value.variables, *(f.var for f in folds))}
-    ranges = [f.extent for f in folds]
-    if any(isinstance(s, Var) for n in ranges for s in n.symbols()):
-        raise UnsupportedError(
-            f"'{op.name}' folds over a range that depends on the index, which cannot be tiled yet", where=place(op)
-        )
-    for x in subterms(inner):
-        if isinstance(x, t.IndexValue) and any(isinstance(s, Var) for s in x.index.symbols()):
-            raise UnsupportedError(f"'{op.name}' computes with an index, which cannot be tiled yet", where=place(op))
-        if isinstance(x, t.Select):
-            for i in t.compared_indices(x.condition):
-                if any(isinstance(s, Var) for s in i.symbols()):
-                    raise UnsupportedError(
-                        f"'{op.name}' chooses by the index {i}, which cannot be tiled yet",
-                        where=place(op),
-                        accepted="choices that split an axis at fixed places, or compare elements",
-                    )
     return Computation(
         tensor,
         value.variables,
@@ -328,6 +327,7 @@ def _computation(tensor: Tensor, piece: Piece, dims: _Dims, op: Operation, *, wh
         op,
         () if whole else piece.origin,
         frozenset(_single([i for r in reads_of(inner) for i in r.indices], dim_of)),
+        None if along is None else chosen[along],
     )
 
 
@@ -340,15 +340,3 @@ def _single(indices: Sequence[Index], dim_of: Mapping[Var, str | None]) -> set[s
         # The last dimension that an index runs along keeps doing so.
         out |= mine - set(along[-1:])
     return out
-
-
-def _has_fold(x: t.Term) -> bool:
-    match x:
-        case t.Fold():
-            return True
-        case t.Apply(_, args):
-            return any(map(_has_fold, args))
-        case t.Select(_, a, b):
-            return _has_fold(a) or _has_fold(b)
-        case _:
-            return False

@@ -202,7 +202,11 @@ class _Fuser:
             if first.name == now.name:
                 continue
             leaves = [
-                replace(x, ins=tuple(first.name if i == now.name else i for i in x.ins))
+                replace(
+                    x,
+                    ins=tuple(first.name if i == now.name else i for i in x.ins),
+                    carried=frozenset(first.name if i == now.name else i for i in x.carried),
+                )
                 for x in nest.leaves
                 if x.name != now.name
             ]

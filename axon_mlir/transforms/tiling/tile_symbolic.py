@@ -332,6 +332,8 @@ class _Builder:
         contraction = contraction_of(c)
         if not folds:
             self.elementwise(c)
+        elif c.scanned is not None:
+            self.scan(c, folds[0].monoid, inner, c.scanned)
         elif contraction is not None and c.op.name != "tensor_hl.reduce":
             self.contraction(c, contraction)
         else:
@@ -381,12 +383,6 @@ class _Builder:
         path: tuple[LoopKey, ...],
     ) -> str:
         reads, ins = list(names), tuple(names.values())
-        if not ins:
-            # What reads nothing has the shape of a tile of ones.
-            columns = f"*{self.parameter(free, FREE)}" if free is not None else ""
-            ins = (self.ones(self.repeated(part), columns, "f32"),)
-            reads = [t.Read("ones", tuple(of_var(v) for v, d in c.dim_of.items() if d in (part, free) and d))]
-            body = t.Apply("mul", (body, *reads))
         text = leaf_text(c, body, reads, (part, free))
         value = self.value()
         dims = (part or "", free or "")
@@ -431,6 +427,33 @@ class _Builder:
             )
         )
         self.store(c, self.rounded(c, value, (part or "", ""), outer), part, None, outer)
+
+    def scan(self, c: Computation, monoid: str, inner: t.Term, free: str) -> None:
+        """A running fold along rows: within each tile from what the tiles before fold to, which is folded beside."""
+        rows = [d for d in c.dims if d is not None and d != free]
+        part = next((d for d in reversed(rows) if d not in c.single), None)
+        outer = self.path(*self.single([d for d in rows if d != part]), *([self.loop(part, PART)] if part else []))
+        inside = self.path(self.loop(free, FREE))
+        path = (*outer, *inside)
+        (read,) = reads_of(inner)
+        loaded = self.load(c, read, part, free, path, turn=True)
+        before, value = self.value(), self.value()
+        sums = monoid in ("sum", "prod")
+        dtype = "f32" if sums else c.result.dtype
+        function = MONOIDS[monoid].function
+        text = (
+            f"op leaf(x0[P, F], x1[P, 1]) -> c[P, F] {{ "
+            f"c[p, f] = {function}(x1[p, 0], {monoid}(j < f + 1: x0[p, j])) }}"
+        )
+        column, row = (part or "", ""), (part or "", free)
+        ins = (loaded, before)
+        self.leaves.append(Leaf("compute", value, row, path, ins, text, dtype=dtype, carried=frozenset({before})))
+        text = f"op leaf(x0[P, F]) -> c[P, 1] {{ c[p, 0] = {monoid}(q < F: x0[p, q]) }}"
+        red = frozenset(inside)
+        self.leaves.append(Leaf("compute", before, column, path, (loaded,), text, monoid, red, dtype=dtype))
+        if dtype != c.result.dtype:
+            value = self.moved(COPY, (value,), row, path, c.result.dtype)
+        self.store(c, value, part, free, path)
 
     def across_partitions(
         self, c: Computation, monoid: str, inner: t.Term, kept: list[str], folded: list[str]
@@ -556,10 +579,10 @@ def leaf_text(
     rename: dict[Size | Var, Index] = {}
     inner = "q" if fold else "f"
     for v, d in c.dim_of.items():
-        if d is not None and d == part:
-            rename[v] = of_var(Var("p"))
-        elif d is not None and d == free:
-            rename[v] = of_var(Var(inner))
+        # Outside of operands an index is where the tile begins, and the place in the tile.
+        at = const(0) if d is None else of_var(Var(PLACE_PREFIX + d))
+        along = {part: "p", free: inner}.get(d) if d is not None else None
+        rename[v] = at if along is None else at + of_var(Var(along))
     operands: dict[t.Read, t.Read] = {}
     signature: list[str] = []
     for n, r in enumerate(reads):
