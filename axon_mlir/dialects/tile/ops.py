@@ -44,7 +44,6 @@ from axon_mlir.semantics.denotation import (
     Denoter,
     Undenotable,
     extract,
-    in_region,
     insert,
     range_of,
     region_inside,
@@ -366,15 +365,19 @@ class ForOp(IRDLOperation, Denotable, Interpretable):
         found = written_axis(region, value.variables, counter, step)
         if found is None:
             raise Undenotable(f"the region written by the loop over {self.dim.data} does not move by its step")
-        axis, low, extent, rest = found
+        axis, low, extent, rest, apart = found
         position = of_var(value.variables[axis])
-        base = low - step * of_var(counter)
-        # Iterations are disjoint when no region is longer than the step.
-        walk.require("disjoint", t.at_most(extent, step), self)
-        chosen = (position - base) // step
-        if minimum(step, length - step * of_var(counter)) == extent:
+        move = step * apart
+        base = low - move * of_var(counter)
+        # Iterations are disjoint when no region is longer than the move.
+        walk.require("disjoint", t.at_most(extent, move), self)
+        chosen = (position - base) // move
+        if t.equal(position % apart, base % apart) in rest:
+            # Only elements that leave the remainder of the base are written: i - b = apart * (i // apart - b // apart).
+            chosen = (position // apart - base // apart) // step
+        if minimum(step, length - step * of_var(counter)) * apart == extent:
             # The cover lemma: the union of [base + s*t, base + s*t + min(s, n - s*t)) over t < ceildiv(n, s).
-            cover = t.conj([t.at_most(base, position), t.less(position, base + length)])
+            cover = t.conj([t.at_most(base, position), t.less(position, base + length * apart)])
         else:
             low_at, high_at = low.substitute({counter: chosen}), (low + extent).substitute({counter: chosen})
             trips = ceil_div(length, step)
@@ -485,16 +488,19 @@ def peel(x: t.Term, own: t.Term, monoid: str) -> t.Term | None:
 
 def written_axis(
     region: t.Condition, variables: Sequence[Var], counter: Var, step: Index
-) -> tuple[int, Index, Index, list[t.Condition]] | None:
-    """The axis along which a written region moves: (axis, low end, extent, the other axes' conditions)."""
+) -> tuple[int, Index, Index, list[t.Condition], Index] | None:
+    """The axis along which a written region moves: (axis, low end, extent, the other conditions, how far apart its
+    elements are, in which it moves by the step)."""
     parts = list(region.parts) if isinstance(region, t.And) else [region]
     for axis, v in enumerate(variables):
         for low_part, low in _ends(parts, v, "<="):
-            if low.coefficient(counter) != step:
+            move = low.coefficient(counter)
+            apart = const(1) if move is None else move // step
+            if move != step * apart or apart == 0:
                 continue
             for high_part, high in _ends(parts, v, "<"):
                 rest = [p for p in parts if p is not low_part and p is not high_part]
-                return axis, low, high - low, rest
+                return axis, low, high - low, rest, apart
     return None
 
 
@@ -608,6 +614,15 @@ def _parse_region(parser: Parser) -> tuple[list[SSAValue], ArrayAttr[IntAttr], l
     return [i[0] for i in items], ArrayAttr([IntAttr(i[1]) for i in items]), [i[2] for i in items]
 
 
+def _step_map(steps: ArrayAttr[IntAttr] | None, axes: ArrayAttr[IntAttr]) -> tuple[int, ...]:
+    return tuple(s.data for s in steps.data) if steps is not None else (1,) * len(axes.data)
+
+
+def _verify_steps(steps: Sequence[int], axes: ArrayAttr[IntAttr]) -> None:
+    if len(steps) != len(axes.data) or any(s < 1 for s in steps):
+        raise VerifyException("a positive step for each tensor axis is expected")
+
+
 def _steps_attribute(steps: Sequence[int]) -> ArrayAttr[IntAttr] | None:
     """Steps as an attribute; none where all are 1."""
     return ArrayAttr([IntAttr(s) for s in steps]) if any(s != 1 for s in steps) else None
@@ -669,7 +684,7 @@ class LoadOp(IRDLOperation, Denotable, Interpretable):
 
     def step_map(self) -> tuple[int, ...]:
         """For each tensor axis how far the next element of the tile lies."""
-        return tuple(s.data for s in self.steps.data) if self.steps is not None else (1,) * len(self.axes.data)
+        return _step_map(self.steps, self.axes)
 
     def axis_map(self) -> tuple[int | None, ...]:
         """For each tensor axis the tile axis (0 partition, 1 free) it runs along, or None: fixed at its offset."""
@@ -679,9 +694,7 @@ class LoadOp(IRDLOperation, Denotable, Interpretable):
         _verify_region(self.source.type, self.offsets, self.axes)
         if len(self.sizes) != 2:
             raise VerifyException("a tile has two sizes")
-        steps = self.step_map()
-        if len(steps) != len(self.axes.data) or any(s < 1 for s in steps):
-            raise VerifyException("a positive step for each tensor axis is expected")
+        _verify_steps(self.step_map(), self.axes)
 
     def denote(self, walk: Denoter) -> None:
         source, sizes = walk.tensor(self.source), _indices(walk, self.sizes)
@@ -742,7 +755,8 @@ class LoadOp(IRDLOperation, Denotable, Interpretable):
 class StoreOp(IRDLOperation, Denotable, Interpretable):
     """`tile.store %v into %out[%m along p, %n along f] : tile, tensor`: the tensor with a region replaced.
 
-    A value in space `hbm` is only placed: the instruction that moves it is its producer.
+    `%m along p by 2` writes every second element. A value in space `hbm` is only placed: the instruction that moves it
+    is its producer.
     """
 
     name = "tile.store"
@@ -750,6 +764,7 @@ class StoreOp(IRDLOperation, Denotable, Interpretable):
     into = operand_def(TensorType)
     offsets = var_operand_def(IndexType)
     axes = prop_def(ArrayAttr[IntAttr])
+    steps = opt_prop_def(ArrayAttr[IntAttr])
     result = result_def(TensorType)
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
     traits = traits_def(NoMemoryEffect())
@@ -760,9 +775,18 @@ class StoreOp(IRDLOperation, Denotable, Interpretable):
         into: SSAValue,
         offsets: Sequence[SSAValue],
         axes: Sequence[int | None] | ArrayAttr[IntAttr],
+        steps: Sequence[int] = (),
     ):
         encoded = axes if isinstance(axes, ArrayAttr) else ArrayAttr([IntAttr(-1 if a is None else a) for a in axes])
-        super().__init__(operands=[value, into, list(offsets)], properties={"axes": encoded}, result_types=[into.type])
+        super().__init__(
+            operands=[value, into, list(offsets)],
+            properties={"axes": encoded, "steps": _steps_attribute(steps)},
+            result_types=[into.type],
+        )
+
+    def step_map(self) -> tuple[int, ...]:
+        """For each tensor axis how far the next element of the tile goes."""
+        return _step_map(self.steps, self.axes)
 
     def axis_map(self) -> tuple[int | None, ...]:
         """For each tensor axis the tile axis (0 partition, 1 free) it runs along, or None: fixed at its offset."""
@@ -770,13 +794,14 @@ class StoreOp(IRDLOperation, Denotable, Interpretable):
 
     def verify_(self) -> None:
         _verify_region(self.into.type, self.offsets, self.axes)
+        _verify_steps(self.step_map(), self.axes)
         if self.result.type != self.into.type:
             raise VerifyException("the result has the type of the destination")
 
     def denote(self, walk: Denoter) -> None:
         value, into = walk.tensor(self.value), walk.tensor(self.into)
-        offsets, axes = _indices(walk, self.offsets), self.axis_map()
-        sizes = [const(1) if a is None else value.shape[a] for a in axes]
+        offsets, axes, steps = _indices(walk, self.offsets), self.axis_map(), self.step_map()
+        sizes = [const(1) if a is None else (value.shape[a] - 1) * s + 1 for a, s in zip(axes, steps, strict=True)]
         for a, n in enumerate(value.shape):
             if a not in axes:
                 # An axis that the tensor lacks must be a single element.
@@ -785,10 +810,15 @@ class StoreOp(IRDLOperation, Denotable, Interpretable):
         variables = tuple(fresh_var(f"i{n}") for n in range(len(into.shape)))
         at = tuple(map(of_var, variables))
         inside: list[Index] = [const(0), const(0)]
-        for i, o, a in zip(at, offsets, axes, strict=True):
-            if a is not None:
-                inside[a] = i - o
-        body = t.select(in_region(at, offsets, sizes), value.at(inside), into.at(at))
+        written: list[t.Condition] = []
+        for i, o, a, s in zip(at, offsets, axes, steps, strict=True):
+            if a is None:
+                written += [t.at_most(o, i), t.less(i, o + 1)]
+                continue
+            # Every s-th element from o on: those that leave the same remainder.
+            inside[a] = i // s - o // s
+            written += [t.at_most(o, i), t.less(i, o + value.shape[a] * s), t.equal(i % s, o % s)]
+        body = t.select(t.conj(written), value.at(inside), into.at(at))
         walk.bind(self.result, t.Comprehension(into.shape, variables, body, into.dtype))
 
     def interpret(self, run: Interpreter) -> None:
@@ -801,7 +831,8 @@ class StoreOp(IRDLOperation, Denotable, Interpretable):
         part = part.transpose([sorted(used).index(a) for a in used])
         sizes = [1 if a is None else value.shape[a] for a in axes]
         offsets = [run.integer(v) for v in self.offsets]
-        slices = tuple(slice(o, o + n) for o, n in zip(offsets, sizes, strict=True))
+        steps = self.step_map()
+        slices = tuple(slice(o, o + n * s, s) for o, n, s in zip(offsets, sizes, steps, strict=True))
         if min(offsets, default=0) < 0 or out[slices].shape != tuple(sizes):
             raise AxonError(f"a store of {sizes} at {offsets} reaches outside a tensor of shape {out.shape}")
         out[slices] = part.reshape(sizes)
@@ -812,7 +843,7 @@ class StoreOp(IRDLOperation, Denotable, Interpretable):
         printer.print_ssa_value(self.value)
         printer.print_string(" into ")
         printer.print_ssa_value(self.into)
-        _print_region(printer, self.offsets, self.axes)
+        _print_region(printer, self.offsets, self.axes, self.step_map())
         printer.print_string(" : ")
         printer.print_attribute(self.value.type)
         printer.print_string(", ")
@@ -823,15 +854,13 @@ class StoreOp(IRDLOperation, Denotable, Interpretable):
         value = parser.parse_unresolved_operand()
         parser.parse_characters("into")
         into = parser.parse_unresolved_operand()
-        at = parser.pos
         offsets, axes, steps = _parse_region(parser)
-        if any(s != 1 for s in steps):
-            parser.raise_error("a store takes no steps", at)
         parser.parse_punctuation(":")
         value_type = parser.parse_type()
         parser.parse_punctuation(",")
         into_type = parser.parse_type()
-        return cls(parser.resolve_operand(value, value_type), parser.resolve_operand(into, into_type), offsets, axes)
+        tile, tensor = parser.resolve_operand(value, value_type), parser.resolve_operand(into, into_type)
+        return cls(tile, tensor, offsets, axes, steps)
 
 
 @irdl_op_definition

@@ -343,8 +343,7 @@ class Aliasing:
             return Region(slot, ((), ()), extents)
         op = slot.op
         if isinstance(op, StoreOp):
-            axes = op.axis_map()
-            return HbmRegion(slot.root, tuple(op.offsets), axes, (1,) * len(axes), extents)
+            return HbmRegion(slot.root, tuple(op.offsets), op.axis_map(), op.step_map(), extents)
         around = self._slot_region(slot.parent, extents)
         assert isinstance(around, Region)
         (p, f), offsets = around.offsets, op.offsets

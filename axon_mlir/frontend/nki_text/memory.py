@@ -340,16 +340,17 @@ class Scope:
         """A region gets a value; `combined`: by this monoid with what it held."""
         storage, sizes = view.storage, view.sizes
         assert sizes is not None
-        if view.steps:
-            raise UnsupportedError("a write in steps", where=self.places.where, accepted="neighbouring elements")
         self.require_region(sizes)
         current = self.value(storage)
         if not storage.on_chip:
             self._touch(storage, None)
-            store = StoreOp(value, current, [self.index(o) for o in view.offsets], view.axes)
+            store = StoreOp(value, current, [self.index(o) for o in view.offsets], view.axes, view.steps)
             self.add(store)
             self.values[storage] = store.result
-            along = tuple(const(1) if a is None else sizes[a] for a in view.axes)
+            along = tuple(
+                const(1) if a is None else (sizes[a] - 1) * s + 1
+                for a, s in zip(view.axes, view.steps or (1,) * len(view.axes), strict=True)
+            )
             self._note(storage, Update(COLLECT, view.offsets, along))
             return
         frame = view.frame

@@ -213,7 +213,7 @@ class _Selector:
         element = tile_type(value.upper, value.dtype, "hbm")
         wanted = TileType(element.bounds, into.element_type, element.space)
         placed = self.copy(source, self.extents[source], "hbm", wanted.dtype, op)
-        new = StoreOp(placed, op.into, list(op.offsets), op.axes)
+        new = StoreOp(placed, op.into, list(op.offsets), op.axes, op.step_map())
         self.before(op, new)
         self.replace(op, new.result)
 

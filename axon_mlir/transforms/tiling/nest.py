@@ -481,7 +481,7 @@ class _Emitter:
             (name,) = leaf.ins
             value = self.operand(name, leaf, block, scope)
             starts = self.starts(leaf, block, scope)
-            op = StoreOp(value, scope.values[leaf.tensor], starts, leaf.axes)
+            op = StoreOp(value, scope.values[leaf.tensor], starts, leaf.axes, leaf.steps)
             block.add_op(op)
             scope.values[leaf.tensor] = op.result
             return
@@ -786,6 +786,7 @@ class _Reader:
                             tensor=name,
                             axes=op.axis_map(),
                             at=self.at(op),
+                            steps=op.step_map() if op.steps is not None else (),
                         )
                     )
                 case _:

@@ -2,7 +2,8 @@
 """A value whose element depends on where its index lies, as pieces that do not: what concatenation and padding mean.
 
 `if i < M then x[i] else y[i - M]` for i < M + N is two pieces: x[w] for w < M at offset 0, y[w] for w < N at offset M.
-Breakpoints are sums of sizes; they must be in a known order.
+Breakpoints are sums of sizes; they must be in a known order. `if i % 2 == 0 then ... else ...` is a piece for every
+remainder, whose elements lie in steps.
 """
 
 from __future__ import annotations
@@ -10,27 +11,38 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import Any
 
 from axon_mlir.semantics import terms as t
 from axon_mlir.semantics.guards import Guards
-from axon_mlir.semantics.index import Index, Size, Var, const, fresh_var, nonnegative, of_var
+from axon_mlir.semantics.index import Div, Index, Size, Var, const, fresh_var, nonnegative, of_var
 from axon_mlir.semantics.walk import subterms
+
+MOST_REMAINDERS = 16
+"""A value is made in at most so many interleaved pieces."""
 
 
 @dataclass(frozen=True)
 class Piece:
-    """Part of a value: a box of its own shape, and where the box begins in the value."""
+    """Part of a value: a box of its own shape, where the box begins in the value, and in which steps it lies there."""
 
     value: t.Comprehension
     origin: tuple[Index, ...]
+    steps: tuple[int, ...]
 
 
 def pieces_of(value: t.Comprehension) -> list[Piece]:
     """The pieces of a value; the value itself where nothing depends on the place, or no order is known."""
-    return list(_split(Piece(value, tuple(const(0) for _ in value.shape))))
+    return list(_split(Piece(value, tuple(const(0) for _ in value.shape), (1,) * len(value.shape))))
 
 
 def _split(piece: Piece) -> Iterator[Piece]:
+    for axis, v in enumerate(piece.value.variables):
+        count = _remainders(piece.value, v)
+        if count is not None:
+            for r in range(count):
+                yield from _split(_remainder(piece, axis, r, count))
+            return
     for axis, v in enumerate(piece.value.variables):
         points = _breakpoints(piece.value, v)
         ordered = _ordered([const(0), *points, piece.value.shape[axis]]) if points else None
@@ -41,6 +53,34 @@ def _split(piece: Piece) -> Iterator[Piece]:
                 yield from _split(_part(piece, axis, low, high))
         return
     yield piece
+
+
+def _remainders(value: t.Comprehension, v: Var) -> int | None:
+    """The number that a condition on the variable alone divides it by."""
+    for c in _conditions(value):
+        for i in (c.left, c.right):
+            for a in (a for m, _ in i.terms for a in m if isinstance(a, Div)):
+                count = a.denominator.constant
+                if count is not None and a.numerator.coefficient(v) == 1 and count <= MOST_REMAINDERS:
+                    return count
+    return None
+
+
+def _remainder(piece: Piece, axis: int, r: int, count: int) -> Piece:
+    """The part of a piece whose index along an axis leaves a remainder."""
+    value = piece.value
+    w = fresh_var(value.variables[axis].name)
+    extent = (value.shape[axis] - r + count - 1) // count
+    body = _decided(t.substitute(value.body, {value.variables[axis]: count * of_var(w) + r}), w, extent)
+
+    def changed(old: tuple[Any, ...], new: Any) -> tuple[Any, ...]:
+        return tuple(new if n == axis else x for n, x in enumerate(old))
+
+    return Piece(
+        replace(value, shape=changed(value.shape, extent), variables=changed(value.variables, w), body=body),
+        changed(piece.origin, piece.origin[axis] + piece.steps[axis] * r),
+        changed(piece.steps, piece.steps[axis] * count),
+    )
 
 
 def _conditions(value: t.Comprehension) -> Iterator[t.IndexCompare]:
@@ -93,13 +133,18 @@ def _part(piece: Piece, axis: int, low: Index, high: Index) -> Piece:
     value = piece.value
     w = fresh_var(value.variables[axis].name)
     extent = high - low
-
-    guards = Guards(lambda _, c: _holds(c, w, extent))
-    body = guards.term(t.substitute(value.body, {value.variables[axis]: low + of_var(w)}), ())
+    body = _decided(t.substitute(value.body, {value.variables[axis]: low + of_var(w)}), w, extent)
     variables = tuple(w if n == axis else v for n, v in enumerate(value.variables))
     shape = tuple(extent if n == axis else d for n, d in enumerate(value.shape))
-    origin = tuple(o + low if n == axis else o for n, o in enumerate(piece.origin))
-    return Piece(replace(value, shape=shape, variables=variables, body=body), origin)
+    origin = tuple(
+        o + s * low if n == axis else o for n, (o, s) in enumerate(zip(piece.origin, piece.steps, strict=True))
+    )
+    return Piece(replace(value, shape=shape, variables=variables, body=body), origin, piece.steps)
+
+
+def _decided(body: t.Term, w: Var, extent: Index) -> t.Term:
+    """A term without the choices that are the same for all `0 <= w < extent`."""
+    return Guards(lambda _, c: _holds(c, w, extent)).term(body, ())
 
 
 def _holds(c: t.Condition, w: Var, extent: Index) -> bool:

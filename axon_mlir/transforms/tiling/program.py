@@ -16,7 +16,7 @@ from xdsl.ir import Operation
 
 from axon_mlir.errors import UnsupportedError
 from axon_mlir.semantics import terms as t
-from axon_mlir.semantics.denotation import Denotable, Denoter, dtype_of, input_name, place
+from axon_mlir.semantics.denotation import UNDEFINED, Denotable, Denoter, dtype_of, input_name, place
 from axon_mlir.semantics.index import Index, Size, Var, const
 from axon_mlir.semantics.shapes import dtype_name, shape_of
 from axon_mlir.semantics.traits import HasMeaning
@@ -38,9 +38,9 @@ class Computation:
     """One operation's work.
 
     `body` is over `variables` (one per axis of the result), folds inside; `dims` names the dimension of each axis, None
-    for an axis of one element; `fold_dims` the dimension of each fold variable. `origin`: where the result lies in
-    its tensor, of which it may be a piece. `single`: dimensions of which one index is taken at a time, since something
-    is read at another function of them than a row of elements in steps.
+    for an axis of one element; `fold_dims` the dimension of each fold variable. `origin`, `steps`: where the result
+    lies in its tensor, of which it may be a piece, and how far apart its elements. `single`: dimensions of which one
+    index is taken at a time, since something is read at another function of them than a row of elements in steps.
     """
 
     result: Tensor
@@ -50,6 +50,7 @@ class Computation:
     fold_dims: tuple[tuple[Var, str], ...]
     op: Operation
     origin: tuple[Index, ...] = ()
+    steps: tuple[int, ...] = ()
     single: frozenset[str] = frozenset()
     scanned: str | None = None
     """The dimension along which a scan runs: the range of its fold ends with the element."""
@@ -89,8 +90,20 @@ def _affine(i: Index, dim_of: Mapping[Var, str | None]) -> list[tuple[str, int]]
 
 
 def _is_data(body: t.Term) -> bool:
-    """Whether a term only places an element, or is a number known from the sizes."""
+    """Whether a term only places elements: one, or several in a tensor that is not all written yet; or is a number
+    known from the sizes."""
+    if isinstance(body, t.Select):
+        unwritten = any(r.tensor == UNDEFINED for r in reads_of(body))
+        return unwritten and t.is_integer(body.condition) and all(_places(b) for b in (body.then, body.otherwise))
     return isinstance(body, t.Read) or not reads_of(body)
+
+
+def _places(body: t.Term) -> bool:
+    match body:
+        case t.Select(c, a, b):
+            return t.is_integer(c) and _places(a) and _places(b)
+        case _:
+            return isinstance(body, t.Read)
 
 
 def reads_of(x: t.Term) -> list[t.Read]:
@@ -326,6 +339,7 @@ def _computation(tensor: Tensor, piece: Piece, dims: _Dims, op: Operation, *, wh
         tuple((f.var, chosen[f.var]) for f in folds),
         op,
         () if whole else piece.origin,
+        () if whole else piece.steps,
         frozenset(_single([i for r in reads_of(inner) for i in r.indices], dim_of)),
         None if along is None else chosen[along],
     )

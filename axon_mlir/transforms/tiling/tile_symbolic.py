@@ -305,6 +305,8 @@ class _Builder:
     def store(self, c: Computation, value: str, part: str | None, free: str | None, path: tuple[LoopKey, ...]) -> None:
         if not c.is_piece:
             self.layout[c.result.name] = (part, free)
+        along = [d is not None and d in (part, free) for d in c.dims]
+        apart = c.steps or (1,) * len(c.dims)
         self.leaves.append(
             Leaf(
                 "store",
@@ -315,9 +317,12 @@ class _Builder:
                 tensor=c.result.name,
                 axes=tuple(None if d is None or d not in (part, free) else 0 if d == part else 1 for d in c.dims),
                 at=tuple(
-                    o + (const(0) if d is None else of_var(Var(d)))
-                    for o, d in zip(c.origin or [const(0)] * len(c.dims), c.dims, strict=True)
+                    o + (const(0) if d is None else s * of_var(Var(d)))
+                    for o, s, d in zip(c.origin or [const(0)] * len(c.dims), apart, c.dims, strict=True)
                 ),
+                steps=tuple(s if a else 1 for s, a in zip(apart, along, strict=True))
+                if max(apart, default=1) > 1
+                else (),
             )
         )
 
