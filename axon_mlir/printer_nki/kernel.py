@@ -35,9 +35,10 @@ from axon_mlir.printer_nki.names import Names
 from axon_mlir.semantics import terms as t
 from axon_mlir.semantics.denotation import dtype_of, place
 from axon_mlir.semantics.functions import MONOIDS
-from axon_mlir.semantics.index import Index, Size, const, parse, size
+from axon_mlir.semantics.index import Index, Size, Var, const, parse, size
 from axon_mlir.semantics.shapes import dtype_name, is_tensor, shape_of, strings_of
 from axon_mlir.targets import CallConstant, DType, Form
+from axon_mlir.targets.rules import KindRule
 
 WIDTH = 100
 """Longest line of a call before it is broken."""
@@ -293,14 +294,27 @@ class KernelPrinter:
                 values[rule.name] = self.operand(value)
         for rule, result in zip(form.results, op.results_, strict=True):
             values[rule.name] = self.operand(result)
-        whole = all(self.element(r).kind == "integer" for r in op.results_)
+        places: dict[Size | Var, Index] = {Var(n): self.terms(v) for n, v in op.placed.items()}
         for name, term in op.immediate_terms.items():
-            values[name] = scalar_text(self.terms.scalar(term), integer=whole)
-        sizes = {n: index_text(self.terms(v)) for n, v in zip(form.free_sizes, op.sizes, strict=True)}
-        arguments = dict(form.spelled_arguments(values, op.chosen_functions, sizes))
-        if op.outs is not None:
+            whole = self.is_whole(op, form, name)
+            values[name] = scalar_text(t.substitute(self.terms.scalar(term), places), integer=whole)
+        attributes: dict[str, str] = dict(op.chosen_functions)
+        for name, index in op.immediate_indices.items():
+            attributes[name] = index_text(self.terms.renamed(index).substitute(places))
+        sizes: dict[str, str] = {}
+        for rule, result in zip(form.results, op.results_, strict=True):
+            for axis, extent in zip(rule.axes, self.aliasing.extents(result), strict=True):
+                sizes[axis] = index_text(self.terms(extent))
+        arguments = dict(form.spelled_arguments(values, attributes, sizes))
+        if op.outs is not None and form.accumulates:
             arguments.update(self.accumulation(op, form, op.outs))
         self.statement(instruction.nki, [f"{k}={v}" for k, v in arguments.items()])
+
+    def is_whole(self, op: InstructionOp, form: Form, immediate: str) -> bool:
+        """Whether an immediate must be written as an integer, since it goes with a tile of integers."""
+        tiles = [r.tile for r in form.rules if isinstance(r, KindRule) and r.immediate == immediate]
+        results = {rule.name: v for rule, v in zip(form.results, op.results_, strict=True)}
+        return any(self.element(results[name]).kind == "integer" for name in tiles if name in results)
 
     def statement(self, function: str, arguments: Sequence[str]) -> None:
         line = f"{function}({', '.join(arguments)})"

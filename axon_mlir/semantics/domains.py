@@ -42,6 +42,20 @@ class Domain(ABC):
     def fold(self, monoid: str, array: np.ndarray) -> np.ndarray:
         """Reduce the leading axis."""
 
+    def scan(self, monoid: str, array: np.ndarray) -> np.ndarray:
+        """The folds of the first element, of the first two, ... along the leading axis."""
+        out = np.array(array)
+        for k in range(1, len(out)):
+            out[k] = self.apply(MONOIDS[monoid].function, [out[k - 1], array[k]])
+        return out
+
+    def recurrence(self, factor: np.ndarray, summand: np.ndarray) -> np.ndarray:
+        """`s[k] = factor[k] * s[k - 1] + summand[k]` from `s[-1] = 0`, along the leading axis."""
+        out = np.array(np.broadcast_arrays(summand, factor)[0])
+        for k in range(1, len(out)):
+            out[k] = self.apply("add", [self.apply("mul", [factor[k], out[k - 1]]), summand[k]])
+        return out
+
     @abstractmethod
     def einsum(self, spec: str, arrays: Sequence[np.ndarray]) -> np.ndarray:
         """A sum of products; only accelerates what `apply` and `fold` define."""
@@ -77,6 +91,9 @@ class Floats(Domain):
         if array.shape[0] == 0:
             return np.full(array.shape[1:], m.neutral, dtype=self.dtype)
         return np.asarray(m.ufunc.reduce(array, axis=0), dtype=self.dtype)
+
+    def scan(self, monoid: str, array: np.ndarray) -> np.ndarray:
+        return np.asarray(MONOIDS[monoid].ufunc.accumulate(array, axis=0), dtype=self.dtype)
 
     def einsum(self, spec: str, arrays: Sequence[np.ndarray]) -> np.ndarray:
         return _einsum(spec, arrays)

@@ -2,7 +2,8 @@
 """Values of terms: vectorised over the whole index space of a result.
 
 Every index variable owns one axis. A fold's axis is put in front, so that arrays that do not depend on it broadcast.
-Sums of products of plain reads go to `Domain.einsum`, which only accelerates what the general walk computes.
+Sums of products of plain reads go to `Domain.einsum`, running folds to `Domain.scan`, affine recurrences to
+`Domain.recurrence`, which only accelerate what the general walk computes.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import numpy as np
 
 from axon_mlir.semantics import terms as t
 from axon_mlir.semantics.domains import Domain
-from axon_mlir.semantics.index import Index, Size, Var, evaluate
+from axon_mlir.semantics.index import Index, Size, Var, evaluate, of_var
 
 
 def evaluate_comprehension(
@@ -73,6 +74,7 @@ class _Walk:
                 return self.select(c, a, b)
             case t.Fold():
                 fast = self.contraction(x) if x.monoid == "sum" else None
+                fast = fast if fast is not None else self.running(x)
                 return fast if fast is not None else self.fold(x)
 
     def fold(self, x: t.Fold) -> np.ndarray:
@@ -93,6 +95,33 @@ class _Walk:
         self.memo = {k: v for k, v in self.memo.items() if k[1] < self.depth}
         self.depth -= 1
         return self.domain.fold(x.monoid, body)
+
+    def running(self, x: t.Fold) -> np.ndarray | None:
+        """A fold of all elements up to where the result stands, `fold(j < i + 1: ...)`; None when it is something
+        else."""
+        v = next((s for s in x.extent.symbols() if isinstance(s, Var) and s in self.axes), None)
+        if v is None or x.extent != of_var(v) + 1:
+            return None
+        axis, extent = self.axes[v]
+        parts = _recurrence(x, v)
+        if parts is None and v in t.free_symbols(x.body):
+            return None
+        self.depth += 1
+        self.axes[x.var] = (self.depth, extent)
+        if parts is None:
+            scanned = self.domain.scan(x.monoid, self.along(x.body, extent))
+        else:
+            scanned = self.domain.recurrence(*(self.along(p, extent) for p in parts))
+        del self.axes[x.var]
+        self.memo = {k: v for k, v in self.memo.items() if k[1] < self.depth}
+        self.depth -= 1
+        # What lies in front belongs where the result's index does.
+        return np.swapaxes(scanned, 0, scanned.ndim - axis)[0]
+
+    def along(self, x: t.Term, extent: int) -> np.ndarray:
+        """A term with an axis of its own for the variable that was added last."""
+        out = self.term(x)
+        return np.broadcast_to(out, (extent, *np.broadcast_shapes(out.shape, (1,) * self.depth)[1:]))
 
     def select(self, c: t.Condition, a: t.Term, b: t.Term) -> np.ndarray:
         where = self.condition(c)
@@ -191,6 +220,24 @@ class _Walk:
         for v in kept:
             shape[self.depth - self.axes[v][0]] = self.axes[v][1]
         return out.reshape(shape)
+
+
+def _recurrence(x: t.Fold, v: Var) -> tuple[t.Term, t.Term] | None:
+    """(factor, summand), both over the fold's variable k, of `sum(k < v + 1: summand * prod(j < v - k: factor at
+    k + 1 + j))`."""
+    k = of_var(x.var)
+    if x.monoid != "sum" or not isinstance(x.body, t.Apply) or x.body.function != "mul":
+        return None
+    for product, summand in (x.body.args, x.body.args[::-1]):
+        if not isinstance(product, t.Fold) or product.monoid != "prod" or product.extent != of_var(v) - k:
+            continue
+        if v in t.free_symbols(product.body) or v in t.free_symbols(summand):
+            continue
+        place = Var("@place")
+        factor = t.substitute(product.body, {product.var: of_var(place) - k - 1})
+        if not {x.var, product.var} & t.free_symbols(factor):
+            return t.substitute(factor, {place: k}), summand
+    return None
 
 
 def _factors(x: t.Term, out: list[t.Read]) -> bool:

@@ -3,6 +3,7 @@
 
 A function is either *arithmetic* (the normal form computes with it) or *opaque* (an uninterpreted function with named
 facts); `definition` rewrites it in terms of others, which every reader may use; `defined_when` is its domain.
+Comparisons and logic are *notation*: a meaning that applies one is read as its definition, and no term ever holds it.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ class ScalarFunction:
     `defined_when`: 'nonzero x', 'positive x', 'nonnegative x', ... on one argument, or None for everywhere.
     `commutative`: arguments may swap. `copies`: the result is the argument, bit for bit.
     `facts`: named facts about the function that proofs may use; each is tested numerically.
+    `notation`: the definition, a choice between truth values 0 and 1, takes its place wherever it is written.
     """
 
     name: str
@@ -36,6 +38,7 @@ class ScalarFunction:
     copies: bool = False
     monotone: bool = False
     facts: tuple[str, ...] = ()
+    notation: bool = False
 
 
 _erf: Any = np.frompyfunc(math.erf, 1, 1)
@@ -50,6 +53,10 @@ def _sigmoid(x: Any) -> Any:
     e = np.exp(-np.abs(x))
     return cast(Any, np.where(np.asarray(x) >= 0, 1 / (1 + e), e / (1 + e)))
 
+
+_AND = "if x != 0 and y != 0 then 1 else 0"
+_OR = "if x != 0 or y != 0 then 1 else 0"
+_XOR = "if x != 0 and y == 0 or x == 0 and y != 0 then 1 else 0"
 
 _TABLE = (
     ScalarFunction("identity", 1, lambda x: x, definition="x", copies=True),
@@ -77,6 +84,15 @@ _TABLE = (
     ScalarFunction("cos", 1, np.cos),
     ScalarFunction("sign", 1, np.sign),
     ScalarFunction("floor", 1, np.floor),
+    ScalarFunction("less", 2, np.less, "if x < y then 1 else 0", notation=True),
+    ScalarFunction("less_equal", 2, np.less_equal, "if x <= y then 1 else 0", notation=True),
+    ScalarFunction("greater", 2, np.greater, "if x > y then 1 else 0", notation=True),
+    ScalarFunction("greater_equal", 2, np.greater_equal, "if x >= y then 1 else 0", notation=True),
+    ScalarFunction("equal", 2, np.equal, "if x == y then 1 else 0", commutative=True, notation=True),
+    ScalarFunction("not_equal", 2, np.not_equal, "if x != y then 1 else 0", commutative=True, notation=True),
+    ScalarFunction("logical_and", 2, np.logical_and, _AND, commutative=True, notation=True),
+    ScalarFunction("logical_or", 2, np.logical_or, _OR, commutative=True, notation=True),
+    ScalarFunction("logical_xor", 2, np.logical_xor, _XOR, commutative=True, notation=True),
 )
 
 FUNCTIONS: dict[str, ScalarFunction] = {f.name: f for f in _TABLE}

@@ -30,7 +30,11 @@ NUMPY_DTYPES: dict[str, np.dtype[Any]] = {
     "f16": np.dtype(np.float16),
     "bf16": np.dtype(ml_dtypes.bfloat16),
     "i32": np.dtype(np.int32),
+    "i16": np.dtype(np.int16),
     "i8": np.dtype(np.int8),
+    "ui32": np.dtype(np.uint32),
+    "ui16": np.dtype(np.uint16),
+    "ui8": np.dtype(np.uint8),
     "i1": np.dtype(np.bool_),
 }
 """Element type name -> NumPy dtype."""

@@ -181,6 +181,12 @@ def parse_scalar(text: str, names: Callable[[str], t.Term | None]) -> t.Term:
     return scope.scalar(tree)
 
 
+@cache
+def _notation(function: str) -> t.Term:
+    """The definition of a function that is notation, over reads of x, y and z."""
+    return parse_scalar(FUNCTIONS[function].definition or "", lambda name: t.Read(name, ()))
+
+
 _Pack = tuple[Index, ...]
 
 
@@ -427,6 +433,8 @@ class _Scope:
                 if name not in self.reads:
                     raise self.error(f"'{name}' is not an operand")
                 return self.read(name, [i for item in _children(kids[1]) for i in self.items_of(item)])
+            case "add" | "sub" | "mul" if (found := self.position(node)) is not None:
+                return found
             case "add" | "sub" | "mul" | "div":
                 return t.Apply(str(node.data), (self.scalar(kids[0]), self.scalar(kids[1])))
             case "floordiv" | "mod":
@@ -447,6 +455,15 @@ class _Scope:
                 return t.select(self.condition(condition), self.scalar(then), self.scalar(otherwise))
             case other:
                 raise self.error(f"'{other}' is not a scalar expression")
+
+    def position(self, node: Node) -> t.Term | None:
+        """Arithmetic of nothing but sizes, indices and whole numbers, as the one index that it is."""
+        if self.outer is not None or not _may_be_index(node):
+            return None
+        try:
+            return t.index_value(self.index_of(node))
+        except MeaningError:
+            return None
 
     def read(self, name: str, indices: list[Index]) -> t.Term:
         try:
@@ -482,7 +499,12 @@ class _Scope:
             raise self.error(f"'{function}' is not a scalar function", accepted=", ".join(FUNCTIONS))
         if len(args) != FUNCTIONS[function].arity:
             raise self.error(f"'{function}' takes {FUNCTIONS[function].arity} arguments, {len(args)} given")
-        return t.Apply(function, tuple(self.scalar(a) for a in args))
+        given = tuple(self.scalar(a) for a in args)
+        known = FUNCTIONS[function]
+        if known.notation and known.definition is not None:
+            env = dict(zip("xyz", given, strict=False))
+            return t.substitute(_notation(function), {}, lambda r: env.get(r.tensor, r))
+        return t.Apply(function, given)
 
     def fold_of(self, node: Tree[Token]) -> t.Term:
         head, range_, body = node.children
@@ -553,6 +575,21 @@ class _Scope:
                 return t.equal(a, b)
             case _:
                 return t.negate(t.equal(a, b))
+
+
+def _may_be_index(node: Node) -> bool:
+    """Whether a scalar expression has the form of an index."""
+    if not isinstance(node, Tree):
+        return False
+    match node.data:
+        case "number":
+            return str(node.children[0]).isdigit()
+        case "name":
+            return True
+        case "add" | "sub" | "mul" | "floordiv" | "mod" | "neg":
+            return all(map(_may_be_index, node.children))
+        case _:
+            return False
 
 
 def _name_of(node: Node) -> str:

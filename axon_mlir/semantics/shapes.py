@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import (
     IndexType,
     IntegerType,
     NoneAttr,
+    Signedness,
     StringAttr,
     TensorType,
 )
@@ -33,12 +34,14 @@ _FLOATS: tuple[tuple[str, type[Attribute]], ...] = (
 
 
 def dtype_name(element: Attribute) -> str:
-    """`f32`, `bf16`, `f16`, `f64`, `i32`, `i1`, `index`."""
+    """`f32`, `bf16`, `f16`, `f64`, `i32`, `i1`, `ui8`, `index`."""
     for name, cls in _FLOATS:
         if isinstance(element, cls):
             return name
     if isinstance(element, IntegerType):
-        return f"i{cast(IntegerType, element).width.data}"
+        one = cast(IntegerType, element)
+        unsigned = one.signedness.data == Signedness.UNSIGNED
+        return f"{'u' if unsigned else ''}i{one.width.data}"
     if isinstance(element, IndexType):
         return "index"
     raise AxonError(f"element type {element} is not supported", accepted="f32, bf16, f16, i32, i1")
@@ -49,8 +52,10 @@ def element_type(name: str) -> Attribute:
     for known, cls in _FLOATS:
         if known == name:
             return cls()
-    if name.startswith("i") and name[1:].isdigit():
-        return IntegerType(int(name[1:]))
+    for prefix, signedness in (("ui", Signedness.UNSIGNED), ("i", Signedness.SIGNLESS)):
+        width = name.removeprefix(prefix)
+        if width != name and width.isdigit():
+            return IntegerType(int(width), signedness)
     raise AxonError(f"element type '{name}' is not supported", accepted="f32, bf16, f16, i32, i1")
 
 

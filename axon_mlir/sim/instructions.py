@@ -85,7 +85,7 @@ class BoundInstruction:
         self._dtypes = {dtype.nki.rpartition(".")[2]: dtype.name for dtype in device.dtypes.values()}
         self._engines = {engine.nki: name for name, engine in device.engines.items()}
         self._source = ", ".join(instruction.sources) or None
-        self._can_accumulate = any(operand.outs for form in instruction.forms for operand in form.operands)
+        self._can_accumulate = any(form.accumulates for form in instruction.forms)
 
     def __repr__(self) -> str:
         return self.instruction.nki
@@ -233,7 +233,7 @@ class BoundInstruction:
             if isinstance(value, Tensor):
                 shape = _flat(facts.tiles[rule.name].shape, len(rule.axes))
                 operands[rule.name] = _Tile(getters[rule.tied or rule.name], shape, value.storage.dtype)
-                accumulates.append(rule.outs and value.storage.space == "psum")
+                accumulates.append(rule.outs and form.accumulates)
         results: list[_Tile] = []
         for rule in form.results:
             value = selection.results[rule.name]
@@ -250,6 +250,17 @@ class BoundInstruction:
                 )
             shape = _flat(facts.tiles[rule.name].shape, len(rule.axes))
             results.append(_Tile(getters[rule.name], shape, value.storage.dtype))
+        for rule, result in zip(form.results, results, strict=True):
+            for axis, extent in zip(rule.axes, result.shape, strict=False):
+                stated = selection.sizes.get(axis, extent)
+                if stated != extent:
+                    machine.refuse(
+                        f"the pattern has {stated} elements, `{rule.name}` has {extent} per partition",
+                        rule="shape",
+                        instruction=self.instruction.nki,
+                        tensor=repr(selection.results[rule.name]),
+                        source=form.where,
+                    )
         tiles = _tiles(selection)
         engines = (facts.engine,) if facts.engine else form.engines_for(facts)
         engine = engines[0] if len(engines) == 1 else "any"

@@ -154,12 +154,14 @@ class _Name:
 
 
 class Selection(NamedTuple):
-    """A call understood: the form, attribute -> function (or number), operand and result name -> value passed."""
+    """A call understood: the form, attribute -> function (or number), operand and result name -> value passed; size ->
+    the extent that the call states beside its tiles."""
 
     form: Form
     attributes: Mapping[str, object]
     operands: Mapping[str, object]
     results: Mapping[str, object]
+    sizes: Mapping[str, object]
 
 
 @dataclass(frozen=True)
@@ -167,8 +169,9 @@ class Form:
     """One fixed pattern of an instruction.
 
     `meaning` is the equation over the operands, attributes and results named here (`text` is the same as text).
-    `functions`: attribute -> what it may be; `numbers`: plain attributes (`int`, `ints`, `real`). `free_sizes`: sizes
-    that no operand binds; the meaning takes them as attributes of kind `index`. `engine_rules`: where it may run.
+    `functions`: attribute -> what it may be; `numbers`: plain attributes (`int`, `ints`, `real`, `index`).
+    `free_sizes`: sizes that no operand binds; the meaning takes them as attributes of kind `index`. `engine_rules`:
+    where it may run.
     """
 
     name: str
@@ -186,6 +189,11 @@ class Form:
     costs: tuple[CostRule, ...]
     call: tuple[tuple[str, CallArg], ...]
     hardware: Hardware = field(repr=False, compare=False)
+
+    @property
+    def accumulates(self) -> bool:
+        """Whether the form adds, in the memory of the matrix engine, to what an earlier one of its kind has written."""
+        return any(o.outs and o.spaces == ("psum",) for o in self.operands)
 
     @property
     def engines(self) -> tuple[str, ...]:
@@ -218,7 +226,7 @@ class Form:
     ) -> tuple[tuple[str, str], ...]:
         """The keyword arguments of the call, as source text.
 
-        `values`: operand or result -> text; `attributes`: attribute -> scalar function, monoid or number.
+        `values`: operand or result -> text; `attributes`: attribute -> scalar function, monoid, number or text of one.
         """
 
         def spell(arg: CallArg) -> str:
@@ -231,7 +239,7 @@ class Form:
                 case CallReference("attribute", name) if name in self.functions:
                     return self.functions[name].members[str(attributes[name])]
                 case CallReference("attribute", name):
-                    return repr(attributes[name])
+                    return str(attributes[name])
                 case CallReference("size", name):
                     return (sizes or {})[name]
                 case CallReference(_, name):
@@ -464,6 +472,7 @@ class _Matcher:
         self.attributes: dict[str, object] = {}
         self.operands: dict[str, object] = {}
         self.results: dict[str, object] = {}
+        self.sizes: dict[str, object] = {}
 
     def match(self, values: Mapping[str, object]) -> Selection | _Mismatch:
         call = dict(self.form.call)
@@ -485,7 +494,7 @@ class _Matcher:
         for operand in self.form.operands:
             if operand.tied is not None and operand.tied in self.results:
                 self.operands[operand.name] = self.results[operand.tied]
-        return Selection(self.form, self.attributes, self.operands, self.results)
+        return Selection(self.form, self.attributes, self.operands, self.results, self.sizes)
 
     def _engine(self, value: object, pinned: CallArg | None) -> bool:
         text = self._spell(value)
@@ -504,12 +513,14 @@ class _Matcher:
                     return False
                 parts = tuple(cast("list[object]", value))
                 return len(parts) == len(items) and all(map(self._fits, items, parts))
-            case CallReference("size", _):
-                return isinstance(value, int)
+            case CallReference("size", name):
+                self.sizes[name] = value
+                return _is_number(value)
             case CallReference("attribute", name):
                 if name not in self.form.functions:
                     self.attributes[name] = value
-                    return _is_number(value)
+                    whole = self.form.numbers[name] != "index" or not isinstance(value, float)
+                    return _is_number(value) and whole
                 text = self._spell(value)
                 function = None if text is None else self.form.functions[name].member_of(text)
                 if function is None:

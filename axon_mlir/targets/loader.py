@@ -473,7 +473,7 @@ def _elaborate(
     """Tries the meaning on small shapes, so that an unknown name in it is found when the file is read."""
     operands = list(operands)
     if (
-        plain
+        any(kind != "index" for kind in plain.values())
         or not all(a.isalnum() for o in operands for a in o.axes)
         or not all(c.members for c in functions.values())
     ):
@@ -481,10 +481,10 @@ def _elaborate(
     shapes = [[const(int(a) if a.isdigit() else 2) for a in o.axes] for o in operands]
     inputs = [tensor_input(o.name, shape) for o, shape in zip(operands, shapes, strict=True)]
     attributes: dict[str, object] = {n: next(iter(c.members)) for n, c in functions.items()}
-    meaning.denote(inputs, {**attributes, **{size: const(2) for size in free}})
+    meaning.denote(inputs, {**attributes, **{name: const(2) for name in (*free, *plain)}})
 
 
-_ATTRIBUTE_KINDS = ("int", "ints", "real")
+_ATTRIBUTE_KINDS = ("int", "ints", "real", "index")
 
 
 class _FormBuilder:

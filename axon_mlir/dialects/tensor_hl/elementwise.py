@@ -65,8 +65,10 @@ def _make(function: str) -> type[ElementwiseOp]:
     return irdl_op_definition(made)
 
 
-ELEMENTWISE: dict[str, type[ElementwiseOp]] = {name: _make(name) for name in FUNCTIONS if name != "identity"}
-"""Scalar function -> its operation."""
+ELEMENTWISE: dict[str, type[ElementwiseOp]] = {
+    f.name: _make(f.name) for f in FUNCTIONS.values() if f.name != "identity" and not f.notation
+}
+"""Scalar function -> its operation; comparisons are `compare`."""
 
 AddOp = ELEMENTWISE["add"]
 SubOp = ELEMENTWISE["sub"]

@@ -36,6 +36,9 @@ DTYPES = MappingProxyType(
         "i32": "int32",
         "i16": "int16",
         "i8": "int8",
+        "ui32": "uint32",
+        "ui16": "uint16",
+        "ui8": "uint8",
         "i1": "bool_",
     }
 )

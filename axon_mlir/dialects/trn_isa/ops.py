@@ -5,19 +5,22 @@
 %r = trn_isa.tensor_scalar immediate<op0 = mul> (%a) {operand0 = "1 / K"} [vector] : (!tile.tile<..>) -> !tile.tile<..>
 %b = trn_isa.nc_matmul accumulate (%s, %m) outs %a [tensor] : (!tile.tile<..>, !tile.tile<..>) -> !tile.tile<..>
 %z = trn_isa.memset fill () sizes (%p, %f) {value = "0"} [vector, gpsimd] : () -> !tile.tile<..>
+%i = trn_isa.iota rows () at (at_k = %k) sizes (%p, %f) {step = "1", offset = "at_k", ...} [gpsimd] : () -> ..
 ```
 
 After the instruction's name comes the form; `< >` chooses the functions of the form's attributes, `( )` are its tiles,
-`outs` is the accumulator that the result replaces, `sizes` the sizes that no tile has, `{ }` the immediates (scalar
-expressions over program sizes and numbers), `[ ]` the engines that are still possible. Values are tiles of dialect
-tile; there is no second tile type.
+`outs` is the accumulator that the result replaces, `at` names indices for the immediates, `sizes` are the sizes that no
+tile has, `{ }` the immediates (scalar expressions over program sizes, numbers and the names of `at`; where the form has
+an index, index expressions), `[ ]` the engines that are still possible. Values are tiles of dialect tile; there is no
+second tile type.
 """
 
 from __future__ import annotations
 
 from abc import ABC
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, ClassVar, Self, cast
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IndexType, StringAttr
@@ -37,23 +40,32 @@ from xdsl.printer import Printer
 from xdsl.traits import NoMemoryEffect
 from xdsl.utils.exceptions import VerifyException
 
-from axon_mlir.dialects.tile import TileType
+from axon_mlir.dialects.tile import PLACE_PREFIX, TileType, parse_places, print_places
 from axon_mlir.dialects.trn_isa.descriptions import DTYPES, FORMS, device_of, function_of, size_values, upper_number
 from axon_mlir.errors import AxonError
 from axon_mlir.semantics import terms as t
 from axon_mlir.semantics.denotation import Denotable, Denoter
 from axon_mlir.semantics.evaluate import evaluate_comprehension
 from axon_mlir.semantics.functions import FUNCTIONS, MONOIDS
-from axon_mlir.semantics.index import Index, Size, const
+from axon_mlir.semantics.index import Index, Size, Var, const, of_var, parse
 from axon_mlir.semantics.index import size as size_index
 from axon_mlir.semantics.interpret import Interpretable, Interpreter, argument_shapes
 from axon_mlir.semantics.meaning import parse_scalar
 from axon_mlir.targets import Facts, Form, OperandRule, TileFact
 
 
-def immediate_term(text: str) -> t.Term:
-    """The value of an immediate: a scalar expression whose names are program sizes."""
-    return parse_scalar(text, lambda name: t.index_value(size_index(name)))
+def immediate_term(text: str, places: Collection[str] = ()) -> t.Term:
+    """The value of an immediate: a scalar expression whose names are places (as variables) or program sizes."""
+    return parse_scalar(text, lambda name: t.index_value(_named(name, places)))
+
+
+def immediate_index(text: str, places: Collection[str] = ()) -> Index:
+    """The same for an index."""
+    return parse(text, lambda name: _named(name, places))
+
+
+def _named(name: str, places: Collection[str]) -> Index:
+    return of_var(Var(name)) if name in places else size_index(name)
 
 
 def _strings(values: Mapping[str, str]) -> DictionaryAttr:
@@ -72,8 +84,10 @@ class InstructionOp(IRDLOperation, Denotable, Interpretable, ABC):
 
     ins = var_operand_def(TileType)
     outs = opt_operand_def(TileType)
+    places = var_operand_def(IndexType)
     sizes = var_operand_def(IndexType)
     form = prop_def(StringAttr)
+    place_names = prop_def(ArrayAttr[StringAttr])
     functions = prop_def(DictionaryAttr)
     immediates = prop_def(DictionaryAttr)
     engines = prop_def(ArrayAttr[StringAttr])
@@ -89,14 +103,16 @@ class InstructionOp(IRDLOperation, Denotable, Interpretable, ABC):
         *,
         functions: Mapping[str, str] | None = None,
         immediates: Mapping[str, str] | None = None,
+        places: Mapping[str, SSAValue] = MappingProxyType({}),
         sizes: Sequence[SSAValue] = (),
         outs: SSAValue | None = None,
         engines: Sequence[str] = (),
     ):
         super().__init__(
-            operands=[list(ins), [] if outs is None else [outs], list(sizes)],
+            operands=[list(ins), [] if outs is None else [outs], list(places.values()), list(sizes)],
             properties={
                 "form": StringAttr(form),
+                "place_names": ArrayAttr([StringAttr(n) for n in places]),
                 "functions": _strings(functions or {}),
                 "immediates": _strings(immediates or {}),
                 "engines": ArrayAttr([StringAttr(e) for e in engines]),
@@ -121,9 +137,21 @@ class InstructionOp(IRDLOperation, Denotable, Interpretable, ABC):
         return _texts(self.functions)
 
     @property
+    def placed(self) -> dict[str, SSAValue]:
+        """Name of a place in the immediates -> the index that it is."""
+        return {n.data: v for n, v in zip(self.place_names.data, self.places, strict=True)}
+
+    @property
     def immediate_terms(self) -> dict[str, t.Term]:
-        """Immediate operand -> its value over the program's sizes."""
-        return {k: immediate_term(v) for k, v in _texts(self.immediates).items()}
+        """Immediate operand -> its value over the program's sizes and the places, as variables of their name."""
+        numbers, places = self.description.numbers, self.placed
+        return {k: immediate_term(v, places) for k, v in _texts(self.immediates).items() if k not in numbers}
+
+    @property
+    def immediate_indices(self) -> dict[str, Index]:
+        """Index attribute of the form -> its value, likewise."""
+        numbers, places = self.description.numbers, self.placed
+        return {k: immediate_index(v, places) for k, v in _texts(self.immediates).items() if k in numbers}
 
     @property
     def engine_set(self) -> tuple[str, ...]:
@@ -147,7 +175,9 @@ class InstructionOp(IRDLOperation, Denotable, Interpretable, ABC):
         """The form's meaning; where two operands share a size, that their extents agree is an obligation."""
         form = self.description
         tiles = {rule.name: walk.tensor(value) for rule, value in self.tile_operands()}
-        immediates = self.immediate_terms
+        places: dict[Size | Var, Index] = {Var(n): walk.index(v) for n, v in self.placed.items()}
+        immediates = {n: t.substitute(term, places) for n, term in self.immediate_terms.items()}
+        indices = {n: term.substitute(places) for n, term in self.immediate_indices.items()}
         bound: dict[str, Index] = {}
         operands: list[t.Comprehension] = []
         for rule in form.operands:
@@ -165,7 +195,7 @@ class InstructionOp(IRDLOperation, Denotable, Interpretable, ABC):
                 shape.append(wanted)
             operands.append(replace(value, shape=tuple(shape)))
         free = {name: walk.index(v) for name, v in zip(form.free_sizes, self.sizes, strict=True)}
-        values = form.meaning.denote(operands, {**self.chosen_functions, **free})
+        values = form.meaning.denote(operands, {**self.chosen_functions, **indices, **free})
         for result, value in zip(self.results_, values, strict=True):
             walk.bind(result, replace(value, dtype=result.type.dtype))
 
@@ -173,7 +203,9 @@ class InstructionOp(IRDLOperation, Denotable, Interpretable, ABC):
         """Evaluate the form's meaning."""
         form = self.description
         tiles = {rule.name: run.array(value) for rule, value in self.tile_operands()}
-        immediates = self.immediate_terms
+        places: dict[Size | Var, Index] = {Var(n): const(run.integer(v)) for n, v in self.placed.items()}
+        immediates = {n: t.substitute(term, places) for n, term in self.immediate_terms.items()}
+        indices = {n: term.substitute(places) for n, term in self.immediate_indices.items()}
         arrays = [
             tiles[rule.name]
             if rule.kind == "tile"
@@ -181,7 +213,7 @@ class InstructionOp(IRDLOperation, Denotable, Interpretable, ABC):
             for rule in form.operands
         ]
         free = {name: run.integer(v) for name, v in zip(form.free_sizes, self.sizes, strict=True)}
-        values = run.evaluate(form.meaning, arrays, {**self.chosen_functions, **free})
+        values = run.evaluate(form.meaning, arrays, {**self.chosen_functions, **indices, **free})
         for result, value in zip(self.results_, values, strict=True):
             run.bind(result, value)
 
@@ -231,23 +263,34 @@ class InstructionOp(IRDLOperation, Denotable, Interpretable, ABC):
                 raise VerifyException(f"'{name}' cannot be '{chosen[name]}'; accepted: {accepted}")
 
     def _verify_immediates(self, form: Form) -> None:
-        wanted = [o.name for o in form.operands if o.kind == "immediate"]
+        wanted = [*(o.name for o in form.operands if o.kind == "immediate"), *form.numbers]
         if sorted(self.immediates.data) != sorted(wanted):
             have = ", ".join(self.immediates.data) or "none"
             raise VerifyException(f"form {form.name} takes the immediates {', '.join(wanted) or 'none'}, not {have}")
+        places = [n.data for n in self.place_names.data]
+        if len(set(places)) != len(places) or len(places) != len(self.places):
+            raise VerifyException(f"{len(self.places)} places for the names {', '.join(places) or 'none'}")
+        for name in places:
+            if not name.startswith(PLACE_PREFIX):
+                raise VerifyException(f"'{name}' is not the name of a place; accepted: {PLACE_PREFIX}m")
         func = function_of(self)
         known: set[str] | None = None
         if func is not None:
             symbols = [s for shape in argument_shapes(func) for d in shape for s in d.symbols()]
-            known = {s.name for s in symbols} | set(size_values(func))
+            known = {s.name for s in symbols if isinstance(s, Size)} | set(size_values(func))
         for name, text in self.immediates.data.items():
             if not isinstance(text, StringAttr):
                 raise VerifyException(f"immediate {name} must be the text of a scalar expression, it is {text}")
             try:
-                term = immediate_term(text.data)
+                if name in form.numbers:
+                    symbols_of = immediate_index(text.data, places).symbols()
+                else:
+                    symbols_of = t.free_symbols(immediate_term(text.data, places))
             except AxonError as error:
                 raise VerifyException(f"immediate {name}: {error.message}") from error
-            free = {s.name for s in t.free_symbols(term) if isinstance(s, Size)}
+            except ValueError as error:
+                raise VerifyException(f"immediate {name}: {error}") from error
+            free = {s.name for s in symbols_of if isinstance(s, Size)}
             if known is not None and free - known:
                 names = ", ".join(sorted(free - known))
                 raise VerifyException(f"immediate {name}: {names} is no size of the function")
@@ -306,10 +349,7 @@ class InstructionOp(IRDLOperation, Denotable, Interpretable, ABC):
         if self.outs is not None:
             printer.print_string(" outs ")
             printer.print_ssa_value(self.outs)
-        if self.sizes:
-            printer.print_string(" sizes (")
-            printer.print_list(self.sizes, printer.print_ssa_value)
-            printer.print_string(")")
+        print_places(printer, self.placed, self.sizes)
         if self.immediates.data:
             printer.print_string(" {")
             for n, (name, text) in enumerate(_texts(self.immediates).items()):
@@ -351,11 +391,7 @@ class InstructionOp(IRDLOperation, Denotable, Interpretable, ABC):
         position = parser.pos
         ins = parser.parse_comma_separated_list(delimiter.PAREN, parser.parse_unresolved_operand)
         outs = parser.parse_unresolved_operand() if parser.parse_optional_keyword("outs") else None
-        sizes: list[SSAValue] = []
-        if parser.parse_optional_keyword("sizes"):
-            sizes = parser.parse_comma_separated_list(
-                delimiter.PAREN, lambda: parser.resolve_operand(parser.parse_unresolved_operand(), IndexType())
-            )
+        places, sizes = parse_places(parser)
         immediates = dict(parser.parse_optional_comma_separated_list(delimiter.BRACES, immediate) or [])
         engines = parser.parse_optional_comma_separated_list(delimiter.SQUARE, parser.parse_identifier) or []
         attributes: Mapping[str, Attribute] = {}
@@ -373,6 +409,7 @@ class InstructionOp(IRDLOperation, Denotable, Interpretable, ABC):
             results,
             functions=functions,
             immediates=immediates,
+            places=places,
             sizes=sizes,
             outs=parser.resolve_operand(outs, results[0]) if outs is not None and results else None,
             engines=engines,
@@ -406,6 +443,7 @@ def instruction(
     *,
     functions: Mapping[str, str] | None = None,
     immediates: Mapping[str, str] | None = None,
+    places: Mapping[str, SSAValue] = MappingProxyType({}),
     sizes: Sequence[SSAValue] = (),
     outs: SSAValue | None = None,
     engines: Sequence[str] = (),
@@ -419,6 +457,7 @@ def instruction(
         result_types,
         functions=functions,
         immediates=immediates,
+        places=places,
         sizes=sizes,
         outs=outs,
         engines=engines,

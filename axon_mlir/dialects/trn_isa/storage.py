@@ -320,7 +320,8 @@ class Aliasing:
                     for axis, extent in zip(rule.axes, self.extents(operand), strict=True):
                         known.setdefault(axis, extent)
                 first, second = form.results[value.index].axes
-                return (known.get(first, 1), known.get(second, 1))
+                numbers: dict[str, Extent] = {a: int(a) for a in (first, second) if a.isdigit()}
+                return (numbers.get(first) or known.get(first, 1), numbers.get(second) or known.get(second, 1))
             case _:
                 refuse(op, "has no extents at this level")
 
@@ -431,7 +432,7 @@ class Aliasing:
         owner = value.owner
         if isinstance(owner, NeutralOp):
             return False
-        if isinstance(owner, InstructionOp) and owner.outs is not None:
+        if isinstance(owner, InstructionOp) and owner.description.accumulates:
             return True
         if isinstance(value, BlockArgument):
             loop = value.block.parent_op()

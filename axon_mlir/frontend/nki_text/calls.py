@@ -14,7 +14,7 @@ from typing import cast
 
 from xdsl.ir import Operation, SSAValue
 
-from axon_mlir.dialects.tile.ops import peel
+from axon_mlir.dialects.tile.ops import PLACE_PREFIX, peel
 from axon_mlir.dialects.tile.types import TileType
 from axon_mlir.dialects.trn_isa import DTYPES, InstructionOp, instruction, upper_number
 from axon_mlir.errors import UnsupportedError
@@ -74,7 +74,7 @@ class Instructions:
     def _check_accumulator(self, scope: Scope, found: Instruction, selection: Selection) -> None:
         """What a call adds to in PSUM must be from the same instruction."""
         outs = next((o for o in selection.form.operands if o.outs), None)
-        if outs is None:
+        if outs is None or not selection.form.accumulates:
             return
         view = cast(View, selection.operands[outs.name])
         if view.storage.space == "psum":
@@ -91,7 +91,7 @@ class Instructions:
     def _restart(self, scope: Scope, condition: t.Condition, keyword: str, first: Selection, later: Selection) -> None:
         """Let the loops, in whose first iteration the flag is false, begin with nothing in the accumulator."""
         outs = next((o for o in later.form.operands if o.outs), None)
-        if outs is None or any(o.outs for o in first.form.operands):
+        if outs is None or not later.form.accumulates or any(o.outs for o in first.form.operands):
             raise self._fail(f"'{keyword}' depends on the iteration", "True or False, or whether to accumulate")
         if not _adds(first, later, outs.name):
             raise self._fail(f"'{keyword}' depends on the iteration", "a flag that says whether to add")
@@ -166,8 +166,6 @@ class Instructions:
 
     def _execute(self, scope: Scope, found: Instruction, selection: Selection) -> None:
         form = selection.form
-        if form.numbers:
-            raise self._fail(f"form {form.name} of {found.nki} takes {', '.join(form.numbers)}")
         results = [cast(View, selection.results[r.name]) for r in form.results]
         for number, view in enumerate(results):
             if any(view.storage is other.storage for other in results[:number]):
@@ -175,17 +173,20 @@ class Instructions:
         tiles = [(rule, cast(View, selection.operands[rule.name])) for rule in form.operands if rule.kind == "tile"]
         values = {rule.name: scope.read(view) for rule, view in tiles}
         immediates = {
-            rule.name: self._immediate(selection.operands[rule.name])
-            for rule in form.operands
-            if rule.kind == "immediate"
+            rule.name: self._number(selection.operands[rule.name]) for rule in form.operands if rule.kind == "immediate"
         }
+        indices = {name: self._index(selection.attributes[name]) for name in form.numbers}
+        for rule, view in zip(form.results, results, strict=True):
+            for axis, extent in zip(rule.axes, _sizes(view), strict=True):
+                if axis in selection.sizes:
+                    scope.require_equal(self._index(selection.sizes[axis]), extent)
         free: dict[str, Index] = {}
         for rule, view in zip(form.results, results, strict=True):
             for axis, extent in zip(rule.axes, _sizes(view), strict=True):
                 if axis in form.free_sizes:
                     free.setdefault(axis, extent)
         comprehensions = self._meaning(
-            form.operands, {rule.name: view for rule, view in tiles}, immediates, selection, free
+            form.operands, {rule.name: view for rule, view in tiles}, immediates, selection, {**free, **indices}
         )
         types: list[TileType] = []
         for view, value in zip(results, comprehensions, strict=True):
@@ -200,13 +201,15 @@ class Instructions:
                 outs = values[rule.name]
             else:
                 ins.append(values[rule.name])
+        texts, places = _placed({**{k: t.index_value(v) for k, v in indices.items()}, **immediates})
         op = instruction(
             found.name,
             form.name,
             ins,
             types,
-            functions={k: str(v) for k, v in selection.attributes.items()},
-            immediates={k: t.text(v) for k, v in immediates.items()},
+            functions={k: str(selection.attributes[k]) for k in form.functions},
+            immediates={k: t.text(v) for k, v in texts.items()},
+            places={n: scope.index(i) for n, i in places.items()},
             sizes=[scope.index(free[n]) for n in form.free_sizes],
             outs=outs,
         )
@@ -214,15 +217,22 @@ class Instructions:
         for view, value, result in zip(results, comprehensions, op.results_, strict=True):
             scope.write(view, result, combines(value, view, tiles))
 
-    def _immediate(self, value: object) -> t.Term:
+    def _number(self, value: object) -> t.Term:
         term = number_term(Fraction(value) if isinstance(value, int) else value)
         if term is None:
             raise self._fail("an immediate that is no number")
-        if any(isinstance(s, Var) for s in t.free_symbols(term)):
-            raise self._fail(
-                f"an immediate that depends on the iteration: {t.text(term)}", "numbers and sizes of the arguments"
-            )
         return term
+
+    def _index(self, value: object) -> Index:
+        match value:
+            case int():
+                return const(value)
+            case Fraction() if value.denominator == 1:
+                return const(int(value))
+            case Real(t.IndexValue(index)):
+                return index
+            case _:
+                raise self._fail("a position that is no whole number", "integers over sizes and loop variables")
 
     def _meaning(
         self,
@@ -253,6 +263,29 @@ class Instructions:
                 shape.append(wanted)
             operands.append(t.tensor_input(rule.name, shape))
         return list(selection.form.meaning.denote(operands, {**selection.attributes, **free}))
+
+
+def _placed(terms: Mapping[str, t.Term]) -> tuple[dict[str, t.Term], dict[str, Index]]:
+    """Immediates in which the loops' counters occur only inside of places, and the places by name."""
+    places: dict[str, Index] = {}
+
+    def name_of(index: Index) -> Index:
+        if not any(isinstance(s, Var) for s in index.symbols()):
+            return index
+        name = next((n for n, i in places.items() if i == index), f"{PLACE_PREFIX}{len(places)}")
+        places[name] = index
+        return of_var(Var(name))
+
+    def go(x: t.Term) -> t.Term:
+        match x:
+            case t.IndexValue(index):
+                return t.index_value(name_of(index))
+            case t.Apply(f, args):
+                return t.Apply(f, tuple(map(go, args)))
+            case _:
+                return x
+
+    return {name: go(term) for name, term in terms.items()}, places
 
 
 def _adds(first: Selection, later: Selection, outs: str) -> bool:

@@ -11,8 +11,8 @@ instruction that moves a tile between HBM and SBUF. The pass is generic over the
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -41,19 +41,23 @@ from axon_mlir.semantics.denotation import place
 from axon_mlir.semantics.functions import MONOIDS
 from axon_mlir.semantics.index import Index, Size, Var, const, of_var
 from axon_mlir.semantics.index import size as size_index
+from axon_mlir.semantics.interpret import argument_shapes
 from axon_mlir.semantics.meaning import parse_op
 from axon_mlir.semantics.normal import definition_of
 from axon_mlir.semantics.shapes import is_tensor
 from axon_mlir.semantics.walk import subterms
 from axon_mlir.targets import Device, Facts, FunctionRange, OperandRule, TileFact
 from axon_mlir.transforms.isa.patterns import (
+    SIZE,
     F,
     Match,
     P,
     Pattern,
     immediate_text,
     is_constant,
+    is_place,
     match,
+    normalised,
     pattern_table,
     unit_free,
 )
@@ -63,8 +67,8 @@ LIMITED, NARROW = 0.5, 1.5
 """The cost, in instructions, of a function whose hardware table covers only some inputs, or less than half of the
 exponents of fp32 (two exact instructions are better than one of those)."""
 HALF_OF_EXPONENTS = 2.0**64
-BESIDE = 0.001
-"""The cost of a result that nobody reads."""
+BESIDE, OVERWRITING = 0.001, 0.01
+"""The cost of a result that nobody reads, and of a tile that is written over."""
 
 ELEMENT_TYPES = {nki: own for own, nki in DTYPES.items()}
 
@@ -109,6 +113,8 @@ class _Site:
     result: TileType
     wide: bool
     fold_bound: Index | None
+    places: dict[str, SSAValue] = field(default_factory=dict[str, SSAValue])
+    """What the term's places are."""
     emitted: dict[int, SSAValue] = field(default_factory=dict[int, SSAValue])
 
 
@@ -117,6 +123,9 @@ class _Selector:
         self.device = device
         self.func = func
         self.values = size_values(func)
+        self.sizes = {
+            s.name for shape in argument_shapes(func) for d in shape for s in d.symbols() if isinstance(s, Size)
+        }
         self.patterns = pattern_table(device)
         self.extents: dict[SSAValue, tuple[SSAValue, SSAValue]] = {}
 
@@ -296,7 +305,7 @@ class _Selector:
     def leaf(self, op: LeafOp) -> None:
         names = {f"v{n}": v for n, v in enumerate(op.ins)}
         term, shape = _leaf_term(op)
-        term = unit_free(term) or term
+        term = normalised(unit_free(term) or term)
         type_ = op.result.type
         assert isinstance(type_, TileType)
         if op.outs is not None and op.accumulate is not None:
@@ -306,7 +315,7 @@ class _Selector:
         wide = type_.upper[1] != 1
         if not wide:
             term = t.substitute(term, {F: const(0)})
-        site = _Site(op, names, type_, wide, self.fold_bound(op))
+        site = _Site(op, names, type_, wide, self.fold_bound(op), op.placed)
         extents = self.result_extents(op)
         self.extents[op.result] = extents
         self.replace(op, self.produce(term, site, extents))
@@ -383,11 +392,18 @@ class _Selector:
         return Facts(known, attributes=dict(pattern.functions))
 
     def emit(
-        self, plan: _Plan, site: _Site, type_: TileType, extents: tuple[SSAValue, SSAValue], wide: bool
+        self,
+        plan: _Plan,
+        site: _Site,
+        type_: TileType,
+        extents: tuple[SSAValue, SSAValue],
+        wide: bool,
+        *,
+        shared: bool = True,
     ) -> SSAValue:
         if plan.value is not None:
             return plan.value
-        if id(plan) in site.emitted:
+        if shared and id(plan) in site.emitted:
             return site.emitted[id(plan)]
         found = plan.match
         assert found is not None
@@ -398,16 +414,22 @@ class _Selector:
             operand_wide = found.wide[name]
             sub_type = self.temporary(found, name, site, type_)
             sub_extents = self.operand_extents(found, name, site, extents)
+            if form.operand(name).outs and not form.accumulates:
+                operands[name] = self.overwritable(sub, site, type_, sub_type, sub_extents)
+                continue
             value = self.emit(sub, site, sub_type, sub_extents, operand_wide)
-            if name in copies:
-                space, dtype = copies[name]
-                value = self.copy(value, self.extents[value], space, dtype, site.op)
+            wanted = copies.get(name)
+            if wanted is None and sub.value is None and value.type != sub_type:
+                wanted = (sub_type.space.data, sub_type.dtype)
+            if wanted is not None:
+                value = self.copy(value, self.extents[value], *wanted, site.op)
             operands[name] = value
         outs = next((operands.pop(o.name) for o in form.operands if o.outs), None)
         results: list[TileType] = []
         for n in range(len(form.results)):
             results.append(type_ if n == found.pattern.result else self.byproduct(found, site))
         types = {k: v.type for k, v in operands.items() if isinstance(v.type, TileType)}
+        places, immediates = self.immediates(found, site)
         facts = self.facts(
             found.pattern, types, results, outs.type if outs is not None and isinstance(outs.type, TileType) else None
         )
@@ -417,7 +439,8 @@ class _Selector:
             [operands[o.name] for o in form.operands if o.kind == "tile" and not o.outs],
             results,
             functions=dict(found.pattern.functions),
-            immediates={k: immediate_text(v) for k, v in found.immediates.items()},
+            immediates=immediates,
+            places=places,
             sizes=[extents[0 if s == form.results[0].axes[0] else 1] for s in form.free_sizes],
             outs=outs,
             engines=form.engines_for(facts),
@@ -428,16 +451,40 @@ class _Selector:
                 extents if n == found.pattern.result else self.extents.get(next(iter(operands.values())), extents)
             )
         out = new.results[found.pattern.result]
-        site.emitted[id(plan)] = out
+        if shared:
+            site.emitted[id(plan)] = out
         return out
 
+    def overwritable(
+        self, plan: _Plan, site: _Site, type_: TileType, computed: TileType, extents: tuple[SSAValue, SSAValue]
+    ) -> SSAValue:
+        """A tile of its own, of this type, that an instruction may write over."""
+        value = self.emit(plan, site, computed, extents, computed.upper[1] != 1, shared=False)
+        if plan.value is None and value.type == type_:
+            return value
+        return self.copy(value, self.extents[value], type_.space.data, type_.dtype, site.op)
+
+    def immediates(self, found: Match, site: _Site) -> tuple[dict[str, SSAValue], dict[str, str]]:
+        """The places that the immediates of an instruction mention, and their texts."""
+        terms = {**found.immediates, **{k: t.index_value(i) for k, i in found.positions.items()}}
+        used = dict.fromkeys(s.name for x in terms.values() for s in sorted(t.free_symbols(x), key=str) if is_place(s))
+        names = {n: n for n in used}
+        for n in used:
+            while names[n] in self.values or names[n] in self.sizes:
+                names[n] += "_"
+        renamed: dict[Size | Var, Index] = {Var(n): of_var(Var(new)) for n, new in names.items()}
+        places = {names[n]: site.places[n] for n in used}
+        return places, {k: immediate_text(t.substitute(x, renamed)) for k, x in terms.items()}
+
     def temporary(self, found: Match, name: str, site: _Site, type_: TileType) -> TileType:
-        """The type of an operand that is computed: fp32 in SBUF, as wide as it is read."""
+        """The type of an operand that is computed: fp32 in SBUF unless it must be an integer, as wide as it is read."""
         inside_fold = isinstance(found.pattern.body, t.Fold)
         free = (
             const(1) if not found.wide[name] else (site.fold_bound or type_.upper[1]) if inside_fold else type_.upper[1]
         )
-        return tile_type([type_.upper[0], free], "f32", "sbuf")
+        dtypes = found.pattern.form.operand(name).dtypes
+        dtype = "f32" if "float32" in dtypes else next(ELEMENT_TYPES[d] for d in dtypes if d in ELEMENT_TYPES)
+        return tile_type([type_.upper[0], free], dtype, "sbuf")
 
     def operand_extents(
         self, found: Match, name: str, site: _Site, extents: tuple[SSAValue, SSAValue]
@@ -479,20 +526,16 @@ def _reads_straight(pattern: Pattern) -> bool:
     return isinstance(body, t.Read) and [i.atom for i in body.indices] == list(pattern.variables)
 
 
-AXIS = "@"
-"""Prefix of the sizes that stand for the axes of a leaf's tiles, which no size of a program has."""
-
-
 def _leaf_term(op: LeafOp) -> tuple[t.Term, tuple[Index, ...]]:
     """A leaf's term over (`p`, `f`), reading operand n as `v<n>`; and its symbolic shape."""
     meaning = op.leaf_meaning
     operands = [
         t.tensor_input(
-            f"v{n}", [const(1) if (d := _size_name(i)) == "1" else size_index(AXIS + d) for i in access.items]
+            f"v{n}", [const(1) if (d := _size_name(i)) == "1" else size_index(SIZE + d) for i in access.items]
         )
         for n, access in enumerate(meaning.operands)
     ]
-    free = {n: size_index(AXIS + n) for n in free_sizes(meaning)}
+    free = {n: size_index(SIZE + n) for n in free_sizes(meaning)}
     (value,) = meaning.denote(operands, {**op.attributes_of_meaning(), **free})
     return value.at([of_var(P), of_var(F)]), value.shape
 
@@ -551,7 +594,9 @@ def _composed(inner: LeafOp, reader: LeafOp, operand: int) -> LeafOp | None:
     wide = outer_shape[1] != 1
     if not wide:
         body = t.substitute(body, {F: const(0)})
-    axes = {s: s.name.removeprefix(AXIS) for s in t.free_symbols(body) if isinstance(s, Size) and s.name[0] == AXIS}
+    axes = {
+        s: s.name.removeprefix(SIZE) for s in t.free_symbols(body) if isinstance(s, Size) and s.name.startswith(SIZE)
+    }
     if not all(any(re.search(rf"\b{n}\b", shape) for shape in signature) for n in axes.values()):
         # A fold over what no operand has.
         return None
@@ -651,13 +696,14 @@ class _Planner:
         best: _Plan | None = None
         movers = self.selector.movers(on_chip=True)
         patterns = movers if isinstance(x, t.Read) else [*self.selector.patterns.of(x), *movers]
+        if isinstance(x, t.Select):
+            patterns = [*patterns, *self.selector.patterns.choices]
         for pattern in patterns:
             candidate = self.use(pattern, x, wide, result, root)
             if candidate is not None and (best is None or candidate.cost < best.cost):
                 best = candidate
-        if isinstance(x, t.Apply):
-            expanded = unit_free(definition_of(x.function, x.args))
-            if expanded is not None and (best is None or best.cost > 1):
+        for expanded in _expansions(x):
+            if best is None or best.cost > 1:
                 other = self._plan(expanded, wide, result, root)
                 if other is not None and (best is None or other.cost < best.cost):
                     best = other
@@ -690,18 +736,24 @@ class _Planner:
             if sub is None:
                 return None
             operands.append((o.name, sub))
-            type_ = self.type_of(found, o.name, sub, result)
-            if o.outs:
-                if sub.value is None:
-                    return None
-                outs = type_
-            else:
-                types[o.name] = type_
+            if not o.outs:
+                types[o.name] = self.type_of(found, o.name, sub, result)
         results = [
             (result if n == pattern.result and result is not None else self.default(found, n, result))
             for n in range(len(pattern.form.results))
         ]
-        return self.legal(pattern, found, operands, types, results, outs)
+        extra = 0
+        for o, sub in ((o, dict(operands)[o.name]) for o in pattern.form.operands if o.outs):
+            if pattern.form.accumulates:
+                if sub.value is None:
+                    return None
+                outs = self.type_of(found, o.name, sub, result)
+            else:
+                # What is overwritten is a tile of its own: one that is computed for it, or a copy.
+                outs = results[pattern.result]
+                extra += sub.value is not None or self.type_of(found, o.name, sub, result) != outs
+        plan = self.legal(pattern, found, operands, types, results, outs)
+        return replace(plan, cost=plan.cost + extra) if plan is not None and extra else plan
 
     def type_of(self, found: Match, name: str, sub: _Plan, result: TileType | None) -> TileType:
         if sub.value is not None:
@@ -735,19 +787,25 @@ class _Planner:
                 copies[o.name] = wanted
                 types = {**types, o.name: tile_type(types[o.name].upper, wanted[1], wanted[0])}
         if not self.accepted(pattern, types, results, outs):
-            # Two operands in PSUM, say: try with the PSUM operands copied to SBUF one by one.
+            # Two operands in PSUM, say, or of two types: try with operands copied one by one.
+            dtype = results[pattern.result].dtype
             for name, type_ in list(types.items()):
-                if type_.space.data == "psum" and name not in copies:
-                    moved = {**types, name: tile_type(type_.upper, type_.dtype, "sbuf")}
-                    if self.accepted(pattern, moved, results, outs):
-                        copies[name] = ("sbuf", type_.dtype)
-                        types = moved
-                        break
+                wanted = ("sbuf" if type_.space.data == "psum" else type_.space.data, type_.dtype)
+                choices = [c for c in (wanted, (wanted[0], dtype)) if c != (type_.space.data, type_.dtype)]
+                moved = [
+                    (c, {**types, name: tile_type(type_.upper, c[1], c[0])}) for c in choices if name not in copies
+                ]
+                found_one = next(((c, ts) for c, ts in moved if self.accepted(pattern, ts, results, outs)), None)
+                if found_one is not None:
+                    copies[name], types = found_one
+                    break
             else:
                 return None
         cost = 1 + sum(p.cost for _, p in operands) + len(copies)
-        # Among equals prefer a function that takes every input, then what has no result beside the one that is wanted.
+        # Among equals prefer a function that takes every input, then what overwrites no tile (which must be one of its
+        # own), then what has no result beside the one that is wanted.
         cost += sum(_limited(pattern.form.functions[a].ranges.get(m)) for a, m in pattern.functions)
+        cost += OVERWRITING * any(o.outs and not pattern.form.accumulates for o in pattern.form.operands)
         cost += BESIDE * (len(pattern.form.results) - 1)
         return _Plan(cost, None, found, tuple(operands), tuple(copies.items()))
 
@@ -756,6 +814,26 @@ class _Planner:
     ) -> bool:
         facts = self.selector.facts(pattern, types, results, outs)
         return not pattern.form.check(facts, exact=False) and bool(pattern.form.engines_for(facts))
+
+
+def _expansions(x: t.Term) -> Iterator[t.Term]:
+    """Other terms for the same: a function's definition, a choice by one condition after the other."""
+    match x:
+        case t.Apply(f, args):
+            expanded = unit_free(definition_of(f, args))
+            if expanded is not None:
+                yield normalised(expanded)
+        case t.Select(t.And((first, *rest)), a, b) if rest and not _is_truth(x):
+            for one, others in ((first, rest), (rest[-1], [first, *rest[:-1]])):
+                yield t.select(one, t.select(t.conj(others), a, b), b)
+        case t.Select(t.Or((first, *rest)), a, b) if rest and not _is_truth(x):
+            yield t.select(first, a, t.select(t.disj(rest), a, b))
+        case _:
+            return
+
+
+def _is_truth(x: t.Select) -> bool:
+    return isinstance(x.then, t.Const) and isinstance(x.otherwise, t.Const)
 
 
 def _limited(valid: FunctionRange | None) -> float:

@@ -14,6 +14,8 @@ from axon_mlir.targets import DEVICES, load_device
 
 EXTENTS = {"P": 4, "F": 6, "K": 5, "M": 3, "N": 7, "A": 2, "B": 3, "1": 1}
 NUMBER = 0.75
+POSITION = {"step": 2, "offset": -5, "channel_multiplier": 3}
+POOL = np.array([0.0, 0.75, 1.25, 2.0])
 
 
 class Dotted:
@@ -57,6 +59,15 @@ BINARY = {
     "nl.maximum": np.maximum,
     "nl.minimum": np.minimum,
     "nl.power": np.power,
+    "nl.equal": np.equal,
+    "nl.not_equal": np.not_equal,
+    "nl.less": np.less,
+    "nl.less_equal": np.less_equal,
+    "nl.greater": np.greater,
+    "nl.greater_equal": np.greater_equal,
+    "nl.logical_and": np.logical_and,
+    "nl.logical_or": np.logical_or,
+    "nl.logical_xor": np.logical_xor,
 }
 UNARY = {
     "nl.copy": lambda x: x,
@@ -84,7 +95,7 @@ def value(x):
 def apply(op, a, b, reverse=False):
     if op.text in UNARY:
         return UNARY[op.text](a)
-    return BINARY[op.text](b, a) if reverse else BINARY[op.text](a, b)
+    return 1.0 * (BINARY[op.text](b, a) if reverse else BINARY[op.text](a, b))
 
 
 def copy(dst, src, **_):
@@ -139,6 +150,60 @@ def tensor_reduce(dst, op, data, axis, negate=False):
     return {"dst": -out if negate else out}
 
 
+def along(shape, pattern, offset, channel_multiplier):
+    """Where each element lies, as an affine number."""
+    steps = sum(np.ix_(*(step * np.arange(count) for step, count in pattern))).reshape(1, -1)
+    assert steps.shape[1] == shape[1]
+    return offset + channel_multiplier * np.arange(shape[0])[:, None] + steps
+
+
+def iota(dst, pattern, offset=0, channel_multiplier=0):
+    return {"dst": along(dst.array.shape, pattern, offset, channel_multiplier)}
+
+
+def affine_select(dst, pattern, channel_multiplier, on_true_tile, on_false_value, cmp_op, offset=0):
+    where = apply(cmp_op, along(dst.array.shape, pattern, offset, channel_multiplier), 0)
+    return {"dst": np.where(where, value(on_true_tile), on_false_value)}
+
+
+def tensor_copy_predicated(dst, src, predicate, reverse_pred=False):
+    out = np.broadcast_to(value(src), value(dst).shape).copy()
+    kept = (value(predicate) != 0) == reverse_pred
+    out[kept] = value(dst)[kept]
+    return {"dst": out}
+
+
+def select_reduce(
+    dst, predicate, on_true, on_false, reduce_res=None, reduce_cmd=None, reduce_op=None, reverse_pred=False
+):
+    predicates = value(predicate) == 0 if reverse_pred else value(predicate) != 0
+    out = np.where(predicates, value(on_true), value(on_false))
+    if reduce_res is None:
+        return {"dst": out}
+    assert (reduce_op.text, reduce_cmd.text) == ("nl.maximum", "nisa.reduce_cmd.reset_reduce")
+    return {"dst": out, "reduce_res": out.max(axis=1, keepdims=True)}
+
+
+def tensor_scalar_reduce(dst, data, op0, operand0, reduce_op, reduce_res, reduce_cmd):
+    assert reduce_cmd.text == "nisa.reduce_cmd.reset_reduce"
+    out = apply(op0, value(data), value(operand0))
+    return {"dst": out, "reduce_res": BINARY[reduce_op.text].reduce(out, axis=1)[:, None]}
+
+
+def tensor_scalar_cumulative(dst, src, op0, op1, imm0, reduce_cmd):
+    assert reduce_cmd.text == "nisa.reduce_cmd.reset_reduce"
+    return {"dst": BINARY[op1.text].accumulate(apply(op0, value(src), imm0), axis=1)}
+
+
+def tensor_tensor_scan(dst, data0, data1, initial, op0, op1):
+    state, out = value(initial), np.empty_like(dst.array)
+    for f in range(out.shape[1]):
+        column = slice(f, f + 1)
+        state = apply(op1, apply(op0, value(data0)[:, column], state), value(data1)[:, column])
+        out[:, column] = state
+    return {"dst": out}
+
+
 NKI = {
     "nisa.dma_copy": copy,
     "nisa.dma_transpose": dma_transpose,
@@ -152,6 +217,13 @@ NKI = {
     "nisa.activation": activation,
     "nisa.reciprocal": reciprocal,
     "nisa.tensor_reduce": tensor_reduce,
+    "nisa.iota": iota,
+    "nisa.affine_select": affine_select,
+    "nisa.tensor_copy_predicated": tensor_copy_predicated,
+    "nisa.select_reduce": select_reduce,
+    "nisa.tensor_scalar_reduce": tensor_scalar_reduce,
+    "nisa.tensor_scalar_cumulative": tensor_scalar_cumulative,
+    "nisa.tensor_tensor_scan": tensor_tensor_scan,
 }
 
 FORMS = [
@@ -167,9 +239,12 @@ def shape_of(rule):
 
 
 def example(form, rng):
-    """Values for the names of a form: tiles of positive numbers, and a number for each immediate."""
+    """Values for the names of a form: tiles of a few numbers, and a number for each immediate. Activations are given
+    positive numbers, other operators zeros too."""
+    pool = POOL if all(m in BINARY for c in form.functions.values() for m in c.members.values()) else POOL[1:]
+    pool = POOL[1:] if form.instruction == "reciprocal" else pool
     operands = {
-        o.name: Tile(rng.uniform(0.5, 2.0, shape_of(o))) if o.kind == "tile" else NUMBER + 0.5 * i
+        o.name: Tile(rng.choice(pool, shape_of(o))) if o.kind == "tile" else NUMBER + 0.5 * i
         for i, o in enumerate(form.operands)
     }
     results = {r.name: Tile(np.full(shape_of(r), np.nan)) for r in form.results}
@@ -183,13 +258,14 @@ def keyword_arguments(form, operands, results, attributes):
     """The printed call, evaluated."""
     values = {n: f"v[{n!r}]" for n in (*operands, *results)}
     scope = {**NAMES, "v": {**operands, **results}}
-    return {k: eval(text, scope) for k, text in form.spelled_arguments(values, attributes)}
+    sizes = {a: str(EXTENTS[a]) for r in form.results for a in r.axes}
+    return {k: eval(text, scope) for k, text in form.spelled_arguments(values, attributes, sizes)}
 
 
 def choices(form):
     names = list(form.functions)
     for members in itertools.product(*(form.functions[n].members for n in names)):
-        yield dict(zip(names, members, strict=True))
+        yield {**dict(zip(names, members, strict=True)), **{n: POSITION[n] for n in form.numbers}}
 
 
 @pytest.mark.parametrize(("device", "name", "form_name"), FORMS)
@@ -211,6 +287,7 @@ def test_call_computes_the_meaning_and_reads_back(device, name, form_name):
         assert selected.attributes == attributes
         assert selected.operands == operands
         assert selected.results == results
+        assert all(EXTENTS[n] == v for n, v in selected.sizes.items())
         tried += 1
     assert tried
 

@@ -154,8 +154,8 @@ def test_the_reference_page_is_current():
 
 
 LATER = """
-instruction iota {
-  nki nisa.iota
+instruction ramp {
+  nki nisa.ramp
   signature dst, pattern, offset=0, channel_multiplier=0, name=None
   summary "Numbers the elements."
   source NKI
@@ -180,15 +180,15 @@ instruction cumulate {
   form select(data[P, F], other) -> dst[P, F] { dst[p, f] = if f <= p then data[p, f] else other }
     call dst, data, op=nl.less_equal, mask=other
 }
-use iota
+use ramp
 use cumulate
 """
 
 
 def test_the_language_fits_scans_selections_and_patterns(tmp_path: Path):
     device = load_device(write(tmp_path, TRN2 + LATER))
-    iota = device.instruction("iota")
-    form = iota.form("rows")
+    ramp = device.instruction("ramp")
+    form = ramp.form("rows")
     numbers = {"offset": 5, "step": 2, "channel_multiplier": 10}
     (found,) = form.meaning.evaluate([], {**numbers, "P": 2, "F": 3}, Floats())
     np.testing.assert_array_equal(found, [[5, 7, 9], [15, 17, 19]])
@@ -196,7 +196,7 @@ def test_the_language_fits_scans_selections_and_patterns(tmp_path: Path):
     assert text == {"dst": "t", "pattern": "[[2, 3]]", "offset": "5", "channel_multiplier": "10"}
     tile = object()
     arguments = {"dst": tile, "pattern": [[2, 3]], "offset": 5, "channel_multiplier": 10}
-    assert iota.select(arguments, is_tile=lambda v: v is tile, spell=str).attributes == numbers
+    assert ramp.select(arguments, is_tile=lambda v: v is tile, spell=str).attributes == numbers
     data = np.arange(6.0).reshape(2, 3)
     scan, select = device.instruction("cumulate").forms
     np.testing.assert_array_equal(scan.meaning.evaluate([data], {"m": "sum"}, Floats())[0], np.cumsum(data, axis=1))

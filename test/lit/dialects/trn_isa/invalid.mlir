@@ -191,3 +191,47 @@ func.func @f(%x: tensor<?x?xf32, ["M", "K"]>) {
   %r = trn_isa.tensor_scalar tensor<op0 = mul> (%a, %b) [] : (!tile.tile<["128", "512"], f32, sbuf>, !tile.tile<["128", "1"], bf16, sbuf>) -> !tile.tile<["128", "512"], f32, sbuf>
   func.return
 }
+
+// -----
+
+// A position that nobody gives.
+func.func @f(%x: tensor<?x?xf32, ["M", "K"]>) {
+  %M = tile.index "M"
+  %K = tile.index "K"
+  // expected-error@+1 {{immediate offset: at_m is no size of the function}}
+  %r = trn_isa.iota rows () sizes (%M, %K) {step = "1", offset = "at_m", channel_multiplier = "0"} [gpsimd] : () -> !tile.tile<["128", "512"], f32, sbuf>
+  func.return
+}
+
+// -----
+
+// A position is an index.
+func.func @f(%x: tensor<?x?xf32, ["M", "K"]>) {
+  %M = tile.index "M"
+  %K = tile.index "K"
+  // expected-error@+1 {{immediate step: '1 / 2' is not an index expression}}
+  %r = trn_isa.iota rows () sizes (%M, %K) {step = "1 / 2", offset = "0", channel_multiplier = "0"} [gpsimd] : () -> !tile.tile<["128", "512"], f32, sbuf>
+  func.return
+}
+
+// -----
+
+// All positions are stated.
+func.func @f(%x: tensor<?x?xf32, ["M", "K"]>) {
+  %M = tile.index "M"
+  %K = tile.index "K"
+  // expected-error@+1 {{form rows takes the immediates step, offset, channel_multiplier, not step}}
+  %r = trn_isa.iota rows () sizes (%M, %K) {step = "1"} [gpsimd] : () -> !tile.tile<["128", "512"], f32, sbuf>
+  func.return
+}
+
+// -----
+
+// The name of a place cannot be taken for a size.
+func.func @f(%x: tensor<?x?xf32, ["M", "K"]>) {
+  %M = tile.index "M"
+  %K = tile.index "K"
+  // expected-error@+1 {{'m' is not the name of a place; accepted: at_m}}
+  %r = trn_isa.iota rows () at (m = %M) sizes (%M, %K) {step = "1", offset = "m", channel_multiplier = "0"} [gpsimd] : () -> !tile.tile<["128", "512"], f32, sbuf>
+  func.return
+}

@@ -25,3 +25,20 @@ func.func @all(%x: tensor<?x?xf32, ["M", "K"]>) -> tensor<?x?xf32, ["M", "K"]> {
   %r = tile.store %sv into %out[%zero along p, %zero along f] : !tile.tile<["min(128, M)", "K"], f32, hbm>, tensor<?x?xf32, ["M", "K"]>
   func.return %r : tensor<?x?xf32, ["M", "K"]>
 }
+
+// Positions over indices that are operands.
+// CHECK-LABEL: func.func @positions
+func.func @positions(%x: tensor<?x?xf32, ["M", "K"]>) {
+  %m = tile.index "3"
+  %M = tile.index "M"
+  %K = tile.index "K"
+  // CHECK: %[[I:.*]] = trn_isa.iota rows () at (at_m = %m) sizes (%M, %K) {step = "1", offset = "at_m * K", channel_multiplier = "K"} [gpsimd] : () -> !tile.tile<["min(128, M)", "K"], f32, sbuf>
+  %i = trn_isa.iota rows () at (at_m = %m) sizes (%M, %K) {step = "1", offset = "at_m * K", channel_multiplier = "K"} [gpsimd] : () -> !tile.tile<["min(128, M)", "K"], f32, sbuf>
+  // CHECK: trn_isa.affine_select less (%[[I]]) at (at_m = %m) {on_false_value = "at_m / 2", step = "-1", offset = "0", channel_multiplier = "1"} [gpsimd]
+  %s = trn_isa.affine_select less (%i) at (at_m = %m) {on_false_value = "at_m / 2", step = "-1", offset = "0", channel_multiplier = "1"} [gpsimd] : (!tile.tile<["min(128, M)", "K"], f32, sbuf>) -> !tile.tile<["min(128, M)", "K"], f32, sbuf>
+  // CHECK: %[[P:.*]] = trn_isa.tensor_scalar immediate<op0 = greater> (%{{.*}}) {operand0 = "0"} [vector] : ({{.*}}) -> !tile.tile<["min(128, M)", "K"], ui8, sbuf>
+  %p = trn_isa.tensor_scalar immediate<op0 = greater> (%s) {operand0 = "0"} [vector] : (!tile.tile<["min(128, M)", "K"], f32, sbuf>) -> !tile.tile<["min(128, M)", "K"], ui8, sbuf>
+  // CHECK: trn_isa.tensor_copy_predicated tile (%[[I]], %[[P]]) outs %{{.*}} [vector]
+  %c = trn_isa.tensor_copy_predicated tile (%i, %p) outs %s [vector] : (!tile.tile<["min(128, M)", "K"], f32, sbuf>, !tile.tile<["min(128, M)", "K"], ui8, sbuf>) -> !tile.tile<["min(128, M)", "K"], f32, sbuf>
+  func.return
+}

@@ -79,3 +79,30 @@ func.func @mean(%x: tensor<?x?xf32, ["M", "K"]>) -> tensor<?xf32, ["M"]>
   }
   func.return %r : tensor<?xf32, ["M"]>
 }
+
+// Leaves that know where they stand: a mask is composed into its reader, places of both included; a condition on
+// positions and a constant is one instruction, a choice by a value takes a predicate of small integers.
+// CHECK-LABEL: func.func @masks
+// CHECK:       %[[A:.*]] = trn_isa.dma_copy copy
+// CHECK:       %[[S:.*]] = trn_isa.affine_select greater_equal (%[[A]]) at (at_k = %k, at_m = %m) {on_false_value = "-1000", channel_multiplier = "1", step = "-1", offset = "(at_m - at_k)"} [gpsimd]
+// CHECK-NEXT:  %[[P:.*]] = trn_isa.tensor_scalar immediate<op0 = less> (%[[S]]) {operand0 = "0"} [vector] : ({{.*}}) -> !tile.tile<["64", "256"], ui8, sbuf>
+// CHECK-NEXT:  trn_isa.select_reduce value (%[[P]], %[[S]]) at (at_m = %m) {on_false = "at_m"} [vector]
+func.func @masks(%x: tensor<?x?xf32, ["M", "K"]>) -> tensor<?x?xf32, ["M", "K"]>
+    attributes {tile.sizes = {m = "M", k = "K"}, tile.parameters = {m_part = "<= partitions", k_free = "<= free_elements_psum"}} {
+  %zero = tile.index "0"
+  %M = tile.index "M"
+  %K = tile.index "K"
+  %out = tile.empty(%M, %K) : tensor<?x?xf32, ["M", "K"]>
+  %r = tile.for m.tile (%m, %mn) = %zero to %M step "m_part" (collect %o = %out : tensor<?x?xf32, ["M", "K"]>) {
+    %s = tile.for k.tile (%k, %kn) = %zero to %K step "k_free" (collect %p = %o : tensor<?x?xf32, ["M", "K"]>) {
+      %a = tile.load %x[%m along p, %k along f] (%mn, %kn) : tensor<?x?xf32, ["M", "K"]> -> !tile.tile<["m_part", "k_free"], f32, sbuf> dims ["m", "k"]
+      %b = tile.leaf "op leaf() <at_m: index, at_k: index> -> c[P, F] { c[p, f] = (if at_k + f <= at_m + p then 1 else 0) }" () at (at_m = %m, at_k = %k) sizes (%mn, %kn) : () -> !tile.tile<["m_part", "k_free"], f32, sbuf> dims ["m", "k"]
+      %c = tile.leaf "op leaf(a[P, F], b[P, F]) -> c[P, F] { c[p, f] = (if b[p, f] == 1 then a[p, f] else -1000) }" (%a, %b) : (!tile.tile<["m_part", "k_free"], f32, sbuf>, !tile.tile<["m_part", "k_free"], f32, sbuf>) -> !tile.tile<["m_part", "k_free"], f32, sbuf> dims ["m", "k"]
+      %d = tile.leaf "op leaf(a[P, F]) <at_m: index> -> c[P, F] { c[p, f] = (if a[p, f] < 0 then a[p, f] else at_m) }" (%c) at (at_m = %m) : (!tile.tile<["m_part", "k_free"], f32, sbuf>) -> !tile.tile<["m_part", "k_free"], f32, sbuf> dims ["m", "k"]
+      %q = tile.store %d into %p[%m along p, %k along f] : !tile.tile<["m_part", "k_free"], f32, sbuf>, tensor<?x?xf32, ["M", "K"]>
+      tile.yield %q : tensor<?x?xf32, ["M", "K"]>
+    }
+    tile.yield %s : tensor<?x?xf32, ["M", "K"]>
+  }
+  func.return %r : tensor<?x?xf32, ["M", "K"]>
+}

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Running folds are computed in one pass, and are what the general walk computes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from axon_mlir.semantics import evaluate
+from axon_mlir.semantics.domains import Domain, Field, Float64, Rationals
+from axon_mlir.semantics.meaning import parse_op
+
+TEXTS = [
+    "c[p, f] = sum(j < f + 1: a[p, j])",
+    "c[p, f] = max(j < f + 1: a[p, j] + j)",
+    "c[p, f] = prod(j <= f: a[p, j] * b[j, 0])",
+    "c[p, f] = min(j < p + 1: a[j, f])",
+    "c[p, f] = a[p, f] * sum(j < f + 1: if j < 2 then a[p, j] else b[j, 0])",
+    "c[p, f] = sum(k < f + 1: b[k, 0] * prod(j < f - k: a[p, k + 1 + j]))",
+    "c[p, f] = sum(k <= p: prod(j < p - k: a[k + 1 + j, f] + b[f, 0]) * a[k, f])",
+    "c[p, f] = b[f, 0] * prod(j < f + 1: a[p, j]) + sum(k < f + 1: a[p, k] * prod(j < f - k: a[p, j + 1 + k]))",
+    # Not running: the element itself is left out, or the body depends on where the result stands.
+    "c[p, f] = sum(j < f: a[p, j])",
+    "c[p, f] = sum(j < f + 1: a[p, j] * f)",
+    "c[p, f] = sum(k < f + 1: b[k, 0] * prod(j < f - k: a[p, k + j]))",
+]
+
+
+@pytest.mark.parametrize("text", TEXTS)
+@pytest.mark.parametrize("domain", [Float64(), Field(), Rationals()], ids=lambda d: d.name)
+def test_running_folds(text: str, domain: Domain, monkeypatch: pytest.MonkeyPatch) -> None:
+    meaning = parse_op(f"op f(a[P, F], b[F, G]) -> c[P, F] {{ {text} }}")
+    rng = np.random.default_rng(3)
+    given: list[Any] = [domain.integers(rng.integers(1, 4, shape)) for shape in ((5, 5), (5, 1))]
+    (fast,) = meaning.evaluate(given, {}, domain)
+    monkeypatch.setattr(evaluate._Walk, "running", lambda *_: None)
+    (general,) = meaning.evaluate(given, {}, domain)
+    assert fast.shape == general.shape == (5, 5)
+    assert (fast == general).all()
+
+
+def test_a_long_scan_takes_one_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    meaning = parse_op(
+        "op f(a[P, F]) -> c[P, F] { c[p, f] = sum(k < f + 1: prod(j < f - k: a[p, k + 1 + j]) * a[p, k]) }"
+    )
+    a = np.random.default_rng(3).uniform(0, 1, (3, 2000))
+    monkeypatch.setattr(evaluate._Walk, "fold", lambda *_: pytest.fail("the general walk"))
+    (out,) = meaning.evaluate([a], {}, Float64())
+    state = np.zeros(3)
+    for f in range(2000):
+        state = a[:, f] * state + a[:, f]
+    np.testing.assert_allclose(out[:, -1], state)

@@ -1,0 +1,276 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Leaves become instructions: which, that they are proved to compute the leaf, and that the kernel computes it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+from leaf_programs import Array, Lowered, program
+
+from axon_mlir.errors import UnsupportedError
+
+ROWS, COLUMNS = 13, 18
+DTYPES: dict[str, Any] = {"f32": np.float32, "bf16": ml_dtypes.bfloat16, "i1": np.bool_, "i8": np.int8}
+TILES = "x0[P, F]", "x1[P, F]", "x2[P, F]"
+PLACES = "<at_m: index, at_k: index>"
+
+
+@dataclass(frozen=True)
+class Case:
+    """A leaf's element, what NumPy makes of the operands, and the instructions that are expected."""
+
+    element: str
+    numpy: Callable[..., Array]
+    instructions: list[str]
+    operands: tuple[str, ...] = ("f32",)
+    attributes: str = ""
+    columns: tuple[int, ...] = ()
+    result: str = "f32"
+    narrow: bool = False
+    whole: bool = False
+    options: dict[str, Any] = field(default_factory=dict[str, Any])
+
+    def text(self) -> str:
+        signature = ", ".join(f"x{n}[P, {'1' if n in self.columns else 'F'}]" for n in range(len(self.operands)))
+        result, at = ("c[P, 1]", "c[p, 0]") if self.narrow else ("c[P, F]", "c[p, f]")
+        leaf = f"op leaf({signature}) {self.attributes} -> {result} {{ {at} = {self.element} }}"
+        return program(
+            leaf,
+            self.operands,
+            columns=self.columns,
+            result=self.result,
+            narrow=self.narrow,
+            whole=self.whole,
+        )
+
+
+def rows(x: Array) -> Array:
+    return np.arange(x.shape[0])[:, None] + 0 * x
+
+
+def columns(x: Array) -> Array:
+    return np.arange(x.shape[1])[None, :] + 0 * x
+
+
+def affine(a: Array, b: Array, start: Array | float = 0.0) -> Array:
+    state, out = np.zeros((a.shape[0], 1)) + start, np.empty(a.shape)
+    for f in range(a.shape[1]):
+        state = a[:, f : f + 1] * state + b[:, f : f + 1]
+        out[:, f : f + 1] = state
+    return out
+
+
+TWO, THREE = ("f32", "f32"), ("f32", "f32", "f32")
+CASES = {
+    # Comparisons and choices of values.
+    "less": Case("(if x0[p, f] < x1[p, f] then 1 else 0)", lambda x, y: x < y, ["tensor_tensor"], TWO),
+    "not_equal": Case("(if x0[p, f] == 1 then 0 else 1)", lambda x: x != 1, ["tensor_scalar"]),
+    "truth values": Case(
+        "(if x1[p, f] <= x0[p, f] then 1 else 0)", lambda x, y: y <= x, ["tensor_tensor"], TWO, result="i1"
+    ),
+    "choice of a number": Case(
+        "(if 0 < x0[p, f] then x1[p, f] else 0)",
+        lambda x, y: np.where(x > 0, y, 0),
+        ["tensor_scalar", "select_reduce"],
+        TWO,
+    ),
+    "choice of a column": Case(
+        "(if x0[p, f] < 0 then x1[p, 0] else x0[p, f])",
+        lambda x, y: np.where(x < 0, y, x),
+        ["tensor_scalar", "select_reduce"],
+        TWO,
+        columns=(1,),
+    ),
+    "choice of a tile": Case(
+        "(if 0 < x0[p, f] then x1[p, f] else x2[p, f])",
+        lambda x, y, z: np.where(x > 0, y, z),
+        ["tensor_scalar", "tensor_copy", "tensor_copy_predicated"],
+        THREE,
+    ),
+    "choice among types": Case(
+        "(if x2[p, f] <= x0[p, f] then x1[p, f] else x2[p, f])",
+        lambda x, y, z: np.where(x >= z, y, z),
+        ["tensor_copy", "tensor_tensor", "tensor_copy", "tensor_copy_predicated"],
+        ("bf16", "f32", "bf16"),
+        result="bf16",
+    ),
+    "choice over what is computed": Case(
+        "(if 0 < x0[p, f] then x1[p, f] else mul(2, x1[p, f]))",
+        lambda x, y: np.where(x > 0, y, 2 * y),
+        ["tensor_scalar", "tensor_scalar", "tensor_copy_predicated"],
+        TWO,
+    ),
+    "mask as a factor": Case(
+        "mul((if 0 < x0[p, f] then 1 else 0), x1[p, f])",
+        lambda x, y: (x > 0) * y,
+        ["scalar_tensor_tensor"],
+        TWO,
+    ),
+    "mask that is given": Case(
+        "(if x0[p, f] == 1 then x1[p, f] else -1)",
+        lambda x, y: np.where(x, y, -1),
+        ["tensor_scalar", "select_reduce"],
+        ("i1", "f32"),
+    ),
+    "and": Case(
+        "(if (if 0 < x0[p, f] then 1 else 0) == 1 then (if x1[p, f] <= 1 then 1 else 0) else 0)",
+        lambda x, y: (x > 0) & (y <= 1),
+        ["tensor_scalar", "scalar_tensor_tensor"],
+        TWO,
+    ),
+    "or": Case(
+        "(if (if 0 < x0[p, f] then 1 else 0) == 1 then 1 else (if x1[p, f] == 1 then 1 else 0))",
+        lambda x, y: (x > 0) | (y == 1),
+        ["tensor_scalar", "scalar_tensor_tensor"],
+        TWO,
+    ),
+    "neither": Case(
+        "(if 0 < x0[p, f] or x1[p, f] < 0 then 0 else x1[p, f])",
+        lambda x, y: np.where((x > 0) | (y < 0), 0, y),
+        ["tensor_scalar", "scalar_tensor_tensor", "select_reduce"],
+        TWO,
+    ),
+    "clip": Case("min(max(x0[p, f], -1), 1)", lambda x: np.clip(x, -1, 1), ["tensor_scalar"]),
+    "count": Case(
+        "sum(q < F: (if 0 < x0[p, q] then 1 else 0))",
+        lambda x: (x > 0).sum(axis=1, keepdims=True),
+        ["tensor_scalar_reduce"],
+        narrow=True,
+    ),
+    # Positions.
+    "causal": Case("(if at_k + f <= at_m + p then x0[p, f] else 0)", np.tril, ["affine_select"], attributes=PLACES),
+    "causal the other way": Case(
+        "(if at_m + p < at_k + f then -1000 else x0[p, f])",
+        lambda x: np.where(columns(x) > rows(x), -1000, x),
+        ["affine_select"],
+        attributes=PLACES,
+    ),
+    "window": Case(
+        "(if at_k + f <= at_m + p and at_m + p - 3 < at_k + f then x0[p, f] else 0)",
+        lambda x: np.tril(x) - np.tril(x, -3),
+        ["affine_select", "affine_select"],
+        attributes=PLACES,
+    ),
+    "position and value": Case(
+        "(if at_k + f <= at_m + p and 0 < x0[p, f] then x0[p, f] else 0)",
+        lambda x: np.where(x > 0, np.tril(x), 0),
+        ["tensor_scalar", "select_reduce", "affine_select"],
+        attributes=PLACES,
+    ),
+    "number": Case(
+        "(at_m + p) * size_K + at_k + f",
+        lambda x: rows(x) * x.shape[1] + columns(x),
+        ["iota"],
+        (),
+        "<at_m: index, at_k: index, size_K: index>",
+    ),
+    "identity": Case(
+        "(if at_m + p == at_k + f then 1 else 0)", lambda x: np.eye(*x.shape), ["iota", "tensor_scalar"], (), PLACES
+    ),
+    "constant": Case("5 / 2", lambda x: 0 * x + 2.5, ["memset"], ()),
+    "place as a factor": Case(
+        "mul(x0[p, f], at_m)",
+        lambda x: x * (np.arange(ROWS) // 5 * 5)[:, None],
+        ["tensor_scalar"],
+        attributes="<at_m: index>",
+    ),
+    "maximum below the diagonal": Case(
+        "max(q < F: (if q <= at_m + p then x0[p, q] else -1000))",
+        lambda x: np.where(columns(x) <= rows(x), x, -1000).max(axis=1, keepdims=True),
+        ["affine_select", "tensor_reduce"],
+        attributes="<at_m: index>",
+        narrow=True,
+    ),
+    # Scans.
+    "prefix sum": Case(
+        "sum(j < f + 1: x0[p, j])", lambda x: np.cumsum(x, axis=1), ["tensor_scalar_cumulative"], whole=True
+    ),
+    "prefix maximum": Case(
+        "max(j < f + 1: x0[p, j])",
+        lambda x: np.maximum.accumulate(x, axis=1),
+        ["tensor_scalar_cumulative"],
+        whole=True,
+    ),
+    "prefix sum with a start": Case(
+        "add(x1[p, 0], sum(j < f + 1: x0[p, j]))",
+        lambda x, y: y + np.cumsum(x, axis=1),
+        ["tensor_scalar_cumulative", "tensor_scalar"],
+        TWO,
+        columns=(1,),
+        whole=True,
+    ),
+    "prefix minimum with a start": Case(
+        "min(x1[p, 0], min(j < f + 1: x0[p, j]))",
+        lambda x, y: np.minimum(y, np.minimum.accumulate(x, axis=1)),
+        ["tensor_scalar_cumulative", "tensor_scalar"],
+        TWO,
+        columns=(1,),
+        whole=True,
+    ),
+    "affine recurrence": Case(
+        "sum(k < f + 1: mul(x1[p, k], prod(j < f - k: x0[p, k + 1 + j])))",
+        affine,
+        ["tensor_tensor_scan"],
+        TWO,
+        whole=True,
+    ),
+    "affine recurrence with a start": Case(
+        "add(mul(x2[p, 0], prod(k < f + 1: x0[p, k])), "
+        "sum(k < f + 1: mul(x1[p, k], prod(j < f - k: x0[p, k + 1 + j]))))",
+        affine,
+        ["tensor_tensor_scan"],
+        THREE,
+        columns=(2,),
+        whole=True,
+    ),
+    "affine recurrence of what is computed": Case(
+        "sum(k < f + 1: mul(mul(2, x1[p, k]), prod(j < f - k: square(x0[p, k + 1 + j]))))",
+        lambda x, y: affine(x * x, 2 * y),
+        ["activation", "tensor_scalar", "tensor_tensor_scan"],
+        TWO,
+        whole=True,
+    ),
+}
+
+
+def arrays(case: Case) -> list[Array]:
+    rng = np.random.default_rng(7)
+    out: list[Array] = []
+    for n, dtype in enumerate(case.operands):
+        shape = (ROWS, 1 if n in case.columns else COLUMNS)
+        values = rng.integers(0, 2, shape) if dtype == "i1" else rng.integers(-3, 4, shape) / 2
+        out.append(values.astype(DTYPES[dtype]))
+    return out
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_leaf(name: str, tmp_path: Path) -> None:
+    case = CASES[name]
+    lowered = Lowered(case.text())
+    assert lowered.instructions == case.instructions
+    assert [v.verdict for v in lowered.proved()] == ["proved", "proved"]
+    given = arrays(case)
+    seen = given or [np.zeros((ROWS, COLUMNS), np.float32)]
+    expected = np.asarray(case.numpy(*(x.astype(np.float64) for x in seen)), np.float64)
+    (out,) = lowered.run(tmp_path, *seen).outputs
+    np.testing.assert_allclose(out.astype(np.float64), expected, rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("element", "attributes"),
+    [
+        ("cos(x0[p, f])", ""),
+        ("(if f // 2 == p then x0[p, f] else 0)", ""),
+        ("sum(j < f + 2: x0[p, j])", ""),
+        ("sum(j < size_K: x0[p, j])", "<size_K: index>"),
+    ],
+)
+def test_what_no_instruction_computes_is_refused(element: str, attributes: str) -> None:
+    with pytest.raises(UnsupportedError, match="no instructions of trn2 compute"):
+        Lowered(Case(element, np.copy, [], attributes=attributes, whole=True).text())
