@@ -35,6 +35,9 @@ Array = NDArray[Any]
 FIELD_WORK, RATIONAL_WORK = 4_000_000_000, 3_000_000
 """Most multiplications of one run when every size meets every other."""
 
+ITERATIONS = 8_000
+"""Most iterations of one run when all loops are nested: each is some interpreted instructions, however small."""
+
 ELEMENTS = 50_000_000
 """Most elements of one argument; the kernel's process holds several tensors of that size."""
 
@@ -198,8 +201,8 @@ def ragged_sizes(text: str, func: FuncOp) -> list[dict[str, int]]:
 def _within(
     sizes: Mapping[str, int], steps: Mapping[str, Sequence[int]], work: int, turn: int, func: FuncOp
 ) -> dict[str, int]:
-    """Shorten dimensions, another one first in every turn, until the product of all sizes is within `work` and no
-    argument has more than `ELEMENTS`.
+    """Shorten dimensions, another one first in every turn, until the product of all sizes is within `work`, the loops
+    within `ITERATIONS`, and no argument has more than `ELEMENTS`.
 
     First the loops over long steps run once; if that does not do, so do those over short ones.
     """
@@ -207,7 +210,8 @@ def _within(
     names = [*list(out)[turn % (len(out) or 1) :], *list(out)[: turn % (len(out) or 1)]]
     for once in (False, True):
         for name in names:
-            if steps[name] and (math.prod(out.values()) > work or _elements(func, out) > ELEMENTS):
+            too_much = math.prod(out.values()) > work or _iterations(steps, out) > ITERATIONS
+            if steps[name] and (too_much or _elements(func, out) > ELEMENTS):
                 shortest = min(steps[name])
                 out[name] = min(out[name], 3 if once else shortest + (out[name] % shortest or 1))
     return out
@@ -222,6 +226,11 @@ def _no_larger(sizes: Mapping[str, int], func: FuncOp, turn: int) -> dict[str, i
         if size > most:
             out[name] = max(1, most - (*TAILS, 0)[turn] - 2 * position)
     return out
+
+
+def _iterations(steps: Mapping[str, Sequence[int]], sizes: Mapping[str, int]) -> int:
+    """How often the innermost body runs when the shortest loops over all sizes are nested."""
+    return math.prod(-(-sizes[name] // min(found)) for name, found in steps.items() if found)
 
 
 def _elements(func: FuncOp, sizes: Mapping[str, int]) -> int:

@@ -49,6 +49,27 @@ def test_a_right_kernel_agrees_at_ragged_sizes() -> None:
     assert check_kernel(text, func, "trn2") == []
 
 
+def test_loops_over_single_indices_do_not_multiply() -> None:
+    """Each of them runs often in some turn, not all of them at once."""
+    text = """
+def mixed(a):
+    A, B, N = a.shape
+    for i in range(0, A, 1):
+        for j in range(0, B, 1):
+            for n in range(0, N, 16):
+                pass
+    for i in range(0, A, 128):
+        for j in range(0, B, 128):
+            for n in range(0, N, 512):
+                pass
+"""
+    of = 'tensor<?x?x?xf32, ["A", "B", "N"]>'
+    func = function(f"func.func @mixed(%a: {of}) -> {of} {{ func.return %a : {of} }}", "mixed.mlir")
+    turns = ragged_sizes(text, func)
+    assert all(s["A"] * s["B"] * -(-s["N"] // 16) <= 8000 for s in turns)
+    assert any(s["A"] > 128 for s in turns) and any(s["B"] > 128 for s in turns) and all(s["N"] > 16 for s in turns)
+
+
 EDITS = {
     "accumulate flag": ("accumulate=(k > 0)", "accumulate=True"),
     "overwriting": ("accumulate=(k > 0)", "accumulate=False"),
