@@ -35,6 +35,7 @@ from xdsl.printer import Printer
 from xdsl.traits import IsTerminator, NoMemoryEffect, Pure
 from xdsl.utils.exceptions import VerifyException
 
+from axon_mlir.dialects.tile.recurrences import Carried, Recurrence, recurrences, so_far
 from axon_mlir.dialects.tile.types import TileType
 from axon_mlir.errors import AxonError
 from axon_mlir.semantics import terms as t
@@ -156,7 +157,7 @@ class ForOp(IRDLOperation, Denotable, Interpretable):
     %r = tile.for m.tile (%m, %mh) = %lower to %upper step "128" [collect] (%out = %init) : type { ... tile.yield %new }
     ```
     A result is `collect` (iterations write disjoint regions), a monoid's name (iterations combine with the argument)
-    or `carry` (any recurrence). The step is a number or a tile parameter.
+    or `carry` (any recurrence; an affine one has a meaning). The step is a number or a tile parameter.
     """
 
     name = "tile.for"
@@ -258,72 +259,38 @@ class ForOp(IRDLOperation, Denotable, Interpretable):
             walk.bind(arg, t.tensor_input(name, init.shape, init.dtype))
         with walk.assuming(*range_of(counter, trips)):
             yielded = [cast(t.Comprehension, walk.values[v]) for v in walk.block(self.body.block)]
-            yielded = self._so_far(yielded, inits, names, counter)
-            steps = [
-                self._step(walk, kind.data, name, value, counter, (lower, length, step))
-                for kind, name, value in zip(self.kinds.data, names, yielded, strict=True)
+            parts = [
+                Carried(name, kind.data, init, value)
+                for name, kind, init, value in zip(names, self.kinds.data, inits, yielded, strict=True)
             ]
-        for result, init, (variables, make) in zip(self.results_, inits, steps, strict=True):
-            body = make(init.at([of_var(v) for v in variables]), counter, trips)
-            walk.bind(result, t.Comprehension(init.shape, variables, body, init.dtype))
+            found = recurrences([c for c in parts if c.kind != COLLECT], counter)
+            bodies = [
+                self._collected(walk, c, found, counter, (lower, length, step))
+                if c.kind == COLLECT
+                else self._combined(c, found, trips)
+                for c in parts
+            ]
+        for result, c, body in zip(self.results_, parts, bodies, strict=True):
+            walk.bind(result, t.Comprehension(c.initial.shape, c.value.variables, body, c.initial.dtype))
 
-    def _so_far(
-        self, yielded: list[t.Comprehension], inits: list[t.Comprehension], names: list[str], counter: Var
-    ) -> list[t.Comprehension]:
-        """What is yielded, with the folds that other results read written as folds over the iterations before."""
-        made: dict[str, tuple[t.Comprehension, str, t.Term]] = {}
-        for kind, name, value, init in zip(self.kinds.data, names, yielded, inits, strict=True):
-            if kind.data in MONOIDS:
-                own = t.Read(name, tuple(of_var(v) for v in value.variables))
-                rest = peel(value.body, own, kind.data)
-                if rest is not None and not reads_any(rest, set(names)):
-                    made[name] = (replace(value, body=rest), kind.data, init.at(own.indices))
-        out: list[t.Comprehension] = []
-        for name, value in zip(names, yielded, strict=True):
-
-            def before(r: t.Read, own: str = name) -> t.Term:
-                if r.tensor not in made or r.tensor == own:
-                    return r
-                rest, monoid, initial = made[r.tensor]
-                again = fresh_var(counter.name)
-                place: dict[Size | Var, Index] = dict(zip(rest.variables, r.indices, strict=True))
-                folded = t.substitute(t.refresh(rest.body), {**place, counter: of_var(again)})
-                return t.Apply(
-                    MONOIDS[monoid].function,
-                    (t.substitute(initial, place), t.fold(monoid, again, of_var(counter), folded)),
-                )
-
-            out.append(replace(value, body=t.substitute(value.body, {}, before)))
-        return out
-
-    def _step(
-        self,
-        walk: Denoter,
-        kind: str,
-        name: str,
-        value: t.Comprehension,
-        counter: Var,
-        space: tuple[Index, Index, Index],
-    ) -> tuple[tuple[Var, ...], Any]:
-        """How the result's element follows from the initial one: (index variables, initial element -> element)."""
-        own = t.Read(name, tuple(of_var(v) for v in value.variables))
-        if kind == CARRY:
-            raise Undenotable(f"the loop over {self.dim.data} carries a value without a homomorphism")
-        if kind == COLLECT:
-            return value.variables, self._collected(walk, own, value, counter, space)
-        rest = peel(value.body, own, kind)
-        if rest is None or reads_any(rest, {name}):
-            raise Undenotable(f"the loop over {self.dim.data} does not combine its argument by {kind}")
-        function = MONOIDS[kind].function
-
-        def folded(initial: t.Term, v: Var, trips: Index) -> t.Term:
-            return t.Apply(function, (initial, t.fold(kind, v, trips, rest)))
-
-        return value.variables, folded
+    def _combined(self, c: Carried, found: dict[str, Recurrence], trips: Index) -> t.Term:
+        """A carried value's element after the loop."""
+        if c.name in found:
+            return found[c.name].after(trips, c.own.indices)
+        if c.kind == CARRY:
+            raise Undenotable(f"the loop over {self.dim.data} carries a value that is no affine recurrence")
+        raise Undenotable(f"the loop over {self.dim.data} does not combine its argument by {c.kind}")
 
     def _collected(
-        self, walk: Denoter, own: t.Read, value: t.Comprehension, counter: Var, space: tuple[Index, Index, Index]
-    ) -> Any:
+        self,
+        walk: Denoter,
+        c: Carried,
+        found: dict[str, Recurrence],
+        counter: Var,
+        space: tuple[Index, Index, Index],
+    ) -> t.Term:
+        """An element after the loop, of what iterations write in regions of their own."""
+        own, value = c.own, replace(c.value, body=so_far(c.value.body, found))
         writes: list[tuple[t.Condition, t.Term]] = []
         """What is written last comes first."""
         rest = value.body
@@ -339,13 +306,10 @@ class ForOp(IRDLOperation, Denotable, Interpretable):
                 with walk.assuming(*_inside(value), cover):
                     walk.require("regions apart", t.negate(other), self)
 
-        def collected(initial: t.Term, v: Var, trips: Index) -> t.Term:
-            out = initial
-            for cover, element in reversed(parts):
-                out = t.select(cover, t.substitute(element, {}, lambda r: initial if r is own else r), out)
-            return out
-
-        return collected
+        out = initial = c.initial.at(own.indices)
+        for cover, element in reversed(parts):
+            out = t.select(cover, t.substitute(element, {}, lambda r: initial if r is own else r), out)
+        return out
 
     def _written(
         self,
@@ -464,26 +428,6 @@ class ForOp(IRDLOperation, Denotable, Interpretable):
 def _inside(value: t.Comprehension) -> list[t.Condition]:
     """The ranges of a value's index variables."""
     return [c for v, n in zip(value.variables, value.shape, strict=True) for c in range_of(v, n)]
-
-
-def peel(x: t.Term, own: t.Term, monoid: str) -> t.Term | None:
-    """g such that `x = own (+) g`; None when x is not of that form."""
-    function = MONOIDS[monoid].function
-    neutral = t.number(MONOIDS[monoid].neutral)
-    if x is own:
-        return neutral
-    match x:
-        case t.Apply(f, (a, b)) if f == function:
-            for first, second in ((a, b), (b, a)):
-                rest = peel(first, own, monoid)
-                if rest is not None:
-                    return second if rest is neutral else t.Apply(function, (rest, second))
-            return None
-        case t.Select(c, a, b):
-            left, right = peel(a, own, monoid), peel(b, own, monoid)
-            return None if left is None or right is None else t.select(c, left, right)
-        case _:
-            return None
 
 
 def written_axis(

@@ -14,7 +14,8 @@ from typing import cast
 
 from xdsl.ir import Operation, SSAValue
 
-from axon_mlir.dialects.tile.ops import PLACE_PREFIX, peel
+from axon_mlir.dialects.tile import PLACE_PREFIX
+from axon_mlir.dialects.tile.recurrences import peel
 from axon_mlir.dialects.tile.types import TileType
 from axon_mlir.dialects.trn_isa import DTYPES, InstructionOp, instruction, upper_number
 from axon_mlir.errors import UnsupportedError

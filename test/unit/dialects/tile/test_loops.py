@@ -167,6 +167,29 @@ func.func @so_far(%x: {T}) -> {T} {{
 """  # noqa: E501
 
 
+ROW = '!tile.tile<["1", "K"], f32, sbuf>'
+STEP = "op leaf(x0[P, F], x1[P, F]) -> c[P, F] { c[p, f] = add(mul(x0[p, f], x1[p, f]), x0[p, f]) }"
+AFFINE = f"""
+func.func @affine(%x: {T}, %y: {T}) -> ({T}, {T}) {{
+  %zero = tile.index "0"
+  %one = tile.index "1"
+  %M = tile.index "M"
+  %K = tile.index "K"
+  %out = tile.empty (%M, %K) : {T}
+  %last = tile.empty (%M, %K) : {T}
+  %acc = tile.load %y[%zero along p, %zero along f] (%one, %K) : {T} -> {ROW}
+  %s, %r = tile.for m.tile (%m, %mn) = %zero to %M step "1" (carry %a = %acc : {ROW}, collect %o = %out : {T}) {{
+    %v = tile.load %x[%m along p, %zero along f] (%one, %K) : {T} -> {ROW}
+    %b = tile.leaf "{STEP}" (%v, %a) : ({ROW}, {ROW}) -> {ROW}
+    %q = tile.store %a into %o[%m along p, %zero along f] : {ROW}, {T}
+    tile.yield %b, %q : {ROW}, {T}
+  }}
+  %z = tile.store %s into %last[%zero along p, %zero along f] : {ROW}, {T}
+  func.return %r, %z : {T}, {T}
+}}
+"""
+
+
 def function(text: str) -> FuncOp:
     module = Parser(make_context(), text).parse_module()
     module.verify()
@@ -294,6 +317,20 @@ def test_a_fold_is_read_as_it_stands_so_far(m: int, k: int) -> None:
         np.testing.assert_array_equal(got, 2 * (np.cumsum(x, axis=0) - x))
 
 
+@settings(max_examples=cases(20, 200))
+@given(SHAPES, st.integers(1, 3))
+def test_an_affine_recurrence(m: int, k: int) -> None:
+    """`s' = x * s + x`, from the first row of y: what the iterations before have made, and what is left at the end."""
+    func = function(AFFINE)
+    x, y = np.arange(m * k).reshape(m, k) % 5, np.ones((m, k), dtype=int) * 3
+    states = [y[0]]
+    for row in x:
+        states.append(row * states[-1] + row)
+    for got in (evaluate_function(func, [x, y], Field()), values(denote_function(func), func, [x, y], np.array(0))):
+        np.testing.assert_array_equal(got[0], np.stack(states[:-1]) % Field().p)
+        np.testing.assert_array_equal(got[1][0], states[-1] % Field().p)
+
+
 def test_what_is_not_written_is_undefined() -> None:
     """A loop that starts at row 3 leaves the rows before it as they were: nobody has written them."""
     func = function(rows(lower="3"))
@@ -327,13 +364,12 @@ def test_obligations(change: dict[str, str], kinds: set[str]) -> None:
     ("text", "message"),
     [
         (SO_FAR.replace("MONOID into", "max into").replace("MONOID", "sum"), "does not combine its argument by sum"),
-        (rows(kind="carry"), "carries a value without a homomorphism"),
+        (AFFINE.replace("add(mul(x0[p, f], x1[p, f]), x0[p, f])", "mul(x1[p, f], x1[p, f])"), "no affine recurrence"),
         (rows(at="%zero"), "does not move by its step"),
         (rows(source="%o", load_at="%next"), "reads elsewhere what it writes"),
         (folded(kind="max"), "does not combine its argument by max"),
         (folded(kind="collect"), "must replace regions in each iteration"),
         (folded(monoid="max"), "does not combine its argument by sum"),
-        (folded(kind="carry"), "carries a value without a homomorphism"),
     ],
 )
 def test_no_denotation(text: str, message: str) -> None:
