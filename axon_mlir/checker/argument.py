@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from itertools import chain, product
-from math import prod
+from itertools import chain
 from typing import Any
 
 from xdsl.dialects.func import FuncOp
@@ -20,15 +19,19 @@ from axon_mlir.checker.text import Question, Reals, Rejected, equality, integers
 from axon_mlir.semantics import normal as nf
 from axon_mlir.semantics import terms as t
 from axon_mlir.semantics.agreement import agree
+from axon_mlir.semantics.cases import Attempt, Case, attempts, tile_contexts
 from axon_mlir.semantics.constants import Exact, acceptable, replaced
 from axon_mlir.semantics.conversions import ProofNormalizer, denote, is_lowered
-from axon_mlir.semantics.denotation import Denotation, range_of, unfinished
+from axon_mlir.semantics.denotation import Denotation, range_of
 from axon_mlir.semantics.functions import MONOIDS
 from axon_mlir.semantics.guards import Guards
 from axon_mlir.semantics.index import Index, Size, Var, const, nonnegative, of_var, parse
-from axon_mlir.semantics.partial import Condition, conditions, infinities, sign
+from axon_mlir.semantics.infinite import stray, without
+from axon_mlir.semantics.partial import Condition, choices, conditions
 from axon_mlir.semantics.pieces import Pieces
-from axon_mlir.semantics.walk import Context, folds, subterms
+from axon_mlir.semantics.remainders import by_remainder
+from axon_mlir.semantics.signs import same_sign, sign
+from axon_mlir.semantics.walk import Context, folds, reads_undefined, subterms
 
 
 @dataclass
@@ -68,32 +71,44 @@ class Argument:
         context = tuple(c for k, d in enumerate(a.shape) for c in range_of(Var(f"o{k}"), d))
         bodies = [self.body(value, context) for value in (a, b)]
         pieces = Pieces(lambda around, goal: self.follows(around, goal, "instance"))
-        forms = [pieces.whole(replaced(x, e), context) for x, e in zip(bodies, self.constants, strict=True)]
         n = ProofNormalizer()
-        x, y = n.term(forms[0]), n.term(forms[1])
-        gap = n.add(x, n.scale(y, Fraction(-1)))
-        plain = ([equality(p, q)] for p, q in ((x, y), (gap, nf.ZERO)))
-        if not any(all(map(self.holds, way)) for way in chain(plain, _inductions(gap, n))):
+        x, y = (replaced(without(z), e) for z, e in zip(bodies, self.constants, strict=True))
+        if not any(self.equal(attempt, context) for attempt in attempts(x, y, context, n, pieces)):
             raise Rejected("missing: what makes the two normal forms equal")
-        known = conditions(bodies[0], context)
-        for wanted in conditions(bodies[1], context):
-            self.defined(wanted, known, n, pieces)
-        for length, step in sorted(n.tiles, key=str):
-            inner = [f for form in forms for _, f in folds(form, ()) if f.var in length.symbols() | step.symbols()]
-            around = (*context, *(c for f in inner for c in range_of(f.var, f.extent)))
-            self.require("tile", around, t.conj([t.at_most(const(0), length), t.at_most(const(1), step)]))
+        known, wanted = (list(map(pieces.settled, conditions(z, context))) for z in bodies)
+        for c in (c for c in wanted if t.FALSE not in c.context):
+            self.defined(c, known, n, pieces)
+        self.tiling(n, (Case(context, bodies[0], bodies[1]),), context)
         self.lemmas |= n.lemmas | pieces.lemmas
+
+    def equal(self, attempt: Attempt, context: Context) -> bool:
+        """Whether the certificate has what makes the forms of all cases equal."""
+        n = attempt.normal
+        for case, (x, y) in zip(attempt.cases, attempt.forms, strict=True):
+            gap = attempt.gap(x, y)
+            plain = ([equality(p, q, case.context, n)] for p, q in ((x, y), (gap, nf.ZERO)))
+            if not any(all(map(self.holds, way)) for way in chain(plain, _inductions(gap, n))):
+                return False
+        self.tiling(n, attempt.cases, context)
+        self.lemmas |= n.lemmas | attempt.lemmas
+        return True
+
+    def tiling(self, n: nf.Normalizer, cases: Sequence[Case], context: Context) -> None:
+        """What every instance of the tile lemma presupposes."""
+        for length, step in sorted(n.tiles, key=str):
+            for around in tile_contexts(length, step, cases, context):
+                self.require("tile", around, t.conj([t.at_most(const(0), length), t.at_most(const(1), step)]))
         self.tiles |= n.tiles
 
     def body(self, value: t.Comprehension, context: Context) -> t.Term:
         """A result at `o0`, `o1`, ... without the guards that are decided, and what must hold of it by itself."""
         at = [const(0) if d == 1 else of_var(Var(f"o{k}")) for k, d in enumerate(value.shape)]
         x = Guards(lambda around, goal: self.follows(around, goal, "guard")).term(value.at(at), context)
-        if any(isinstance(y, t.Read) and unfinished(y) for y in subterms(x)):
+        if reads_undefined(x):
             raise Rejected("unwritten: an element may be read before it is written")
         for around, f in folds(x, context):
             self.require("extent", around, t.at_most(const(1 if f.monoid in ("max", "min") else 0), f.extent))
-        if infinities(x):
+        if stray(without(x)):
             raise Rejected("infinity: it takes part in arithmetic")
         return x
 
@@ -102,73 +117,55 @@ class Argument:
     def defined(self, wanted: Condition, known: list[Condition], n: nf.Normalizer, pieces: Pieces) -> None:
         """A condition of the second program follows from a sign, is one of the first, up to a factor, or has a
         question of its own."""
-        if sign(wanted.argument, n) in ("positive", wanted.kind):
+        parts = [wanted.argument, pieces.term(wanted.argument, wanted.context)]
+        if any(sign(x, n) in ("positive", wanted.kind) for x in parts):
             self.lemmas.add("nonnegative")
             return
+        want = n.term(parts[1])
         texts = {nf.condition_text(c, n) for c in wanted.context}
-        want = n.term(pieces.term(wanted.argument, wanted.context))
-        instances: list[tuple[str, t.Term]] = []
+        instances: list[tuple[str, t.Term, t.Condition]] = []
         for k in known:
             ranges = {c for v, e in k.binders for c in range_of(v, e)}
-            if any(nf.condition_text(c, n) not in texts for c in k.context if c not in ranges):
+            more = t.conj([c for c in k.context if c not in ranges and nf.condition_text(c, n) not in texts])
+            if more != t.TRUE and any(map(t.is_integer, more.parts if isinstance(more, t.And) else (more,))):
                 continue
-            for choice in _choices(k, wanted.argument):
+            for choice in choices(k, wanted.argument):
                 goals = [t.substitute_condition(c, choice) for c in k.context if c in ranges]
                 if all(self.follows(wanted.context, g, "instance") for g in goals):
-                    instances.append((k.kind, t.substitute(k.argument, choice)))
-        for kind, at in instances:
-            if kind in ("positive", wanted.kind):
-                have = n.term(pieces.term(at, wanted.context))
-                ratio = want.terms[0][1] / have.terms[0][1] if want.terms and have.terms else Fraction(1)
-                if (ratio > 0 or wanted.kind == "nonzero") and n.scale(have, ratio) == want:
-                    return
+                    instances.append((k.kind, t.substitute(k.argument, choice), t.substitute_condition(more, choice)))
+        strong = [at for kind, at, more in instances if kind in ("positive", wanted.kind) and more == t.TRUE]
+        if any(same_sign(want, n.term(pieces.term(at, wanted.context)), wanted.kind, n) for at in strong):
+            return
         w = Reals()
         goal, says = w.claim(wanted.kind, want)
-        parts = [pieces.term(x, wanted.context) for x in (wanted.argument, *(at for _, at in instances))]
-        signs = [(sign(y, n), y) for x in parts for y in subterms(x) if isinstance(y, t.Fold)]
-        signs += [(kind, x) for (kind, _), x in zip(instances, parts[1:], strict=True)]
+        parts = [pieces.term(x, wanted.context) for x in (wanted.argument, *(at for _, at, _ in instances))]
         facts: dict[str, str] = {}
-        for kind, y in signs:
-            if kind is not None:
+        for y in (y for x in parts for y in subterms(x) if isinstance(y, t.Fold)):
+            if (kind := sign(y, n)) is not None:
                 facts.setdefault(*w.claim(kind, n.term(y)))
+        for (kind, _, more), x in zip(instances, parts[1:], strict=True):
+            fact, text = w.claim(kind, n.term(x))
+            needs = None if more == t.TRUE else w.condition(more, n)
+            if more == t.TRUE:
+                facts.setdefault(fact, text)
+            elif needs is not None:
+                facts.setdefault(f"(=> {needs} {fact})", f"{text} where {nf.condition_text(more, n)}")
         for c in wanted.context:
             if (fact := w.condition(c, n)) is not None:
                 facts.setdefault(fact, nf.condition_text(c, n))
         self.must(w.question(f"{wanted.function} is defined", facts, goal, says))
 
 
-def _choices(known: Condition, wanted: t.Term) -> list[t.Binding]:
-    """Values of the fold variables of a known condition, read off the elements that the wanted one reads."""
-    mine, theirs = ([r for r in subterms(x) if isinstance(r, t.Read)] for x in (known.argument, wanted))
-    columns: list[list[Index]] = []
-    for v, _ in known.binders:
-        axes = [(r.tensor, axis) for r in mine for axis, i in enumerate(r.indices) if i.atom == v]
-        values = [r.indices[axis] for tensor, axis in axes for r in theirs if r.tensor == tensor]
-        columns.append(list(dict.fromkeys(values))[:4] or [const(0)])
-    if prod(map(len, columns)) > 16:
-        columns = [column[:1] for column in columns]
-    return [{v: i for (v, _), i in zip(known.binders, row, strict=True)} for row in product(*columns)]
-
-
 # -- induction --------------------------------------------------------------------------------------------------------
-
-
-def _one(a: nf.Atom) -> nf.Poly:
-    return nf.make_poly({((a, Fraction(1)),): Fraction(1)})
 
 
 def _inductions(gap: nf.Poly, n: nf.Normalizer) -> Iterator[list[Question]]:
     """Base and step of `gap = 0` by induction over a size: every fold over it becomes a prefix function."""
-    parts: dict[nf.Atom, nf.OtherFold] = {}
-    for a in (a for m, _ in gap.terms for a, _ in m):
-        if isinstance(a, nf.OtherFold):
-            parts[a] = a
-        elif isinstance(a, nf.Sum) and len(a.binders) == 1:
-            parts[a] = nf.OtherFold("sum", *a.binders[0], nf.make_poly({a.mono: Fraction(1)}))
+    parts = nf.folds_over_one(gap)
     for extent in dict.fromkeys(f.extent for f in parts.values()):
         size, chosen = extent.atom, {a: f for a, f in parts.items() if f.extent == extent}
         # The size is generalised: the other folds and the summands must not depend on it.
-        fixed = [_one(a) for a in parts if a not in chosen] + [f.body for f in chosen.values()]
+        fixed = [nf.lone(a) for a in parts if a not in chosen] + [f.body for f in chosen.values()]
         free = not any(size in nf.poly_symbols(p) for p in fixed)
         if isinstance(size, Size) and free and all(f.monoid != "prod" for f in chosen.values()):
             yield _base_and_step(gap, chosen, size, n)
@@ -182,11 +179,11 @@ def _base_and_step(gap: nf.Poly, chosen: dict[nf.Atom, nf.OtherFold], size: Size
         for m, c in gap.terms:
             term = nf.make_poly({(): c})
             for a, e in m:
-                term = n.mul(term, n.power(values.get(a) or n.substitute(_one(a), {size: count}), e))
+                term = n.mul(term, n.power(values.get(a) or n.substitute(nf.lone(a), {size: count}), e))
             total = n.add(total, term)
         return f"(= {w.poly(total)} 0.0)"
 
-    held = {a: _one(nf.Element(f"prefix!{k}", ())) for k, a in enumerate(chosen)}
+    held = {a: nf.lone(nf.Element(f"prefix!{k}", ())) for k, a in enumerate(chosen)}
     # Sizes are at least one: the first prefix is the first summand.
     start = {a: n.substitute(f.body, {f.var: const(0)}) for a, f in chosen.items()}
     pairs = {a: [held[a], n.substitute(f.body, {f.var: here})] for a, f in chosen.items()}
@@ -206,12 +203,8 @@ def _side(d: Denotation, manifest: Mapping[str, Any], side: str) -> tuple[t.Bind
     binding: t.Binding = {Size(k): parse(v) for k, v in manifest["sizes"][side].items()}
     if not all(nonnegative(i - 1) for i in binding.values()):
         raise Rejected("sizes: a size may be less than 1")
-
-    def tensor(c: t.Comprehension) -> t.Comprehension:
-        shape = tuple(d.substitute(binding) for d in c.shape)
-        return replace(c, shape=shape, body=t.substitute(c.body, binding))
-
-    return binding, replace(d, inputs=tuple(map(tensor, d.inputs)), outputs=tuple(map(tensor, d.outputs)))
+    inputs, outputs = (tuple(c.substitute(binding) for c in values) for values in (d.inputs, d.outputs))
+    return binding, replace(d, inputs=inputs, outputs=outputs)
 
 
 def state(before: FuncOp, after: FuncOp, manifest: Mapping[str, Any], stored: frozenset[str]) -> Argument:
@@ -243,6 +236,6 @@ def state(before: FuncOp, after: FuncOp, manifest: Mapping[str, Any], stored: fr
         for o in side.obligations:
             hypotheses = [t.substitute_condition(h, binding) for h in o.hypotheses]
             argument.must(integers(o.kind, hypotheses, t.substitute_condition(o.goal, binding)))
-    for a, b in zip(left.outputs, right.outputs, strict=True):
+    for a, b in chain.from_iterable(map(by_remainder, left.outputs, right.outputs)):
         argument.output(a, b)
     return argument

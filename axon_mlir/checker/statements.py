@@ -14,6 +14,8 @@ ABBREVIATIONS = {
     "MAIN": "n:Int rows:Int->Real columns:Int->Real row:Int->Real",
     "TILES": "n:Int s:Int c:Int t:Int j:Int S:Int->Real I:Int->Real f:Int->Real",
     "LOG": "x:Real y:Real a:Real b:Real l:Real e:Real->Real",
+    "ANY": "n:Int S:Int->Real T:Int->Real c:Int->Bool",
+    "PICK": "n:Int p:Real S:Int->Real T:Int->Real f:Int->Real l:Int->Real e:Real->Real",
     "POWER": "a:Int b:Int x:Real p:Int->Real",
     "TILING": "(>= n 1); (>= s 1); (< (* s (- c 1)) n); (<= n (* s c))",
     "EXTENT": "(or (= e s) (= e (- n (* s t)))); (<= e s); (<= e (- n (* s t)))",
@@ -128,6 +130,14 @@ log
  inverse | LOG | (= (e l) (e a)); (=> (= (e l) (e a)) (= l a)) | (= l a)
  for *
  fold multiple, {} | n:Int E:Int->Real p:Int->Real x:Real | E: x; p: x | (= (E @) (p @))
+any
+ base of max | ANY | (= (S 1) (ite (c 0) 1.0 0.0)); (= (T 1) (ite (c 0) 1.0 0.0)) | (and (>= (T 1) 0.0) (= (S 1) (ite (> (T 1) 0.0) 1.0 0.0)))
+ step of max | ANY | (>= n 1); step[S, n, (ite (c n) 1.0 0.0), max]; step[T, n, (ite (c n) 1.0 0.0), +]; (and (>= (T n) 0.0) (= (S n) (ite (> (T n) 0.0) 1.0 0.0))) | (and (>= (T (+ n 1)) 0.0) (= (S (+ n 1)) (ite (> (T (+ n 1)) 0.0) 1.0 0.0)))
+ base of min | ANY | (= (S 1) (ite (c 0) 1.0 0.0)); (= (T 1) (ite (c 0) 0.0 1.0)) | (and (>= (T 1) 0.0) (= (S 1) (ite (> (T 1) 0.0) 0.0 1.0)))
+ step of min | ANY | (>= n 1); step[S, n, (ite (c n) 1.0 0.0), min]; step[T, n, (ite (c n) 0.0 1.0), +]; (and (>= (T n) 0.0) (= (S n) (ite (> (T n) 0.0) 0.0 1.0))) | (and (>= (T (+ n 1)) 0.0) (= (S (+ n 1)) (ite (> (T (+ n 1)) 0.0) 0.0 1.0)))
+pick
+ fold {} | PICK | S: (ite (= (to_real @) p) (f @) 0.0); T: (ite (= (to_real @) p) (l @) 0.0) | (or (and (= (S @) 0.0) (= (T @) 0.0)) (and (< p (to_real @)) (= (S @) (e (T @))))) | summand: (= (f @) (e (l @)))
+ one element | PICK | (or (and (= (S n) 0.0) (= (T n) 0.0)) (and (< p (to_real n)) (= (S n) (e (T n))))); (> (S n) 0.0) | (= (S n) (e (T n)))
 fraction
  step | p:Real l:Real r:Real u:Real v:Real | (= p (+ l r)); (= v (* u p)) | (= (* l u) (- v (* r u)))
 indicator

@@ -277,8 +277,13 @@ class Reals:
         return question(kind, assumed.values(), self.declared, (*self.facts, *assumed), goal, says)
 
 
-def equality(x: nf.Poly, y: nf.Poly) -> Question:
-    """The question whether two normal forms are equal; facts about atoms are needed only where they differ."""
+def equality(x: nf.Poly, y: nf.Poly, context: Iterable[t.Condition], n: nf.Normalizer) -> Question:
+    """The question whether two normal forms are equal; facts about atoms, and what a context says of reals, are needed
+    only where they differ."""
     w = Reals()
     kind, goal = ("normal form" if x == y else "equality"), f"(= {w.poly(x)} {w.poly(y)})"
-    return question(kind, (), w.declared, w.facts if x != y else (), goal, f"{nf.poly_text(x)} = {nf.poly_text(y)}")
+    says = f"{nf.poly_text(x)} = {nf.poly_text(y)}"
+    if x == y:
+        return question(kind, (), w.declared, (), goal, says)
+    told = {w.condition(c, n): nf.condition_text(c, n) for c in context}
+    return w.question(kind, {fact: text for fact, text in told.items() if fact is not None}, goal, says)

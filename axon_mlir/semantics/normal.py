@@ -58,6 +58,8 @@ LEMMAS: dict[str, str] = {
     "exp": "exp(a + b) = exp(a) * exp(b)",
     "log": "exp(c * log(x)) = x^c, log(x * y) = log(x) + log(y), log(exp(x)) = x, x > 0, y > 0",
     "nonnegative": "a fold of terms >= 0 is >= 0, of at least one term > 0 is > 0",
+    "any": "max(k < n: if c[k] then 1 else 0) = if sum(k < n: if c[k] then 1 else 0) > 0 then 1 else 0",
+    "pick": "log(sum(k < n: if k = p then f[k] else 0)) = sum(k < n: if k = p then log(f[k]) else 0), if it is > 0",
     "fraction": "p = l + r: l * p^a = p^(a + 1) - r * p^a",
 }
 """Name -> statement. `smt.lemmas` proves each by induction over ground recurrences."""
@@ -236,6 +238,22 @@ def poly_text(p: Poly) -> str:
 
 def make_poly(terms: Mapping[Mono, Fraction]) -> Poly:
     return Poly(tuple(sorted(((m, c) for m, c in terms.items() if c), key=lambda x: mono_text(x[0]))))
+
+
+def lone(a: Atom) -> Poly:
+    """The form that is one atom."""
+    return make_poly({((a, Fraction(1)),): Fraction(1)})
+
+
+def folds_over_one(p: Poly) -> dict[Atom, OtherFold]:
+    """The factors that are folds over one variable, sums in the form of the others."""
+    out: dict[Atom, OtherFold] = {}
+    for a in (a for m, _ in p.terms for a, _ in m):
+        if isinstance(a, OtherFold):
+            out[a] = a
+        elif isinstance(a, Sum) and len(a.binders) == 1:
+            out[a] = OtherFold("sum", *a.binders[0], make_poly({a.mono: Fraction(1)}))
+    return out
 
 
 ZERO = make_poly({})
@@ -454,9 +472,13 @@ def _least(a: IndexAtom) -> int:
 
 
 class Normalizer:
-    """Computes normal forms and records the lemmas used. One per proof; the memo is its own."""
+    """Computes normal forms and records the lemmas used. One per proof; the memo is its own.
 
-    def __init__(self):
+    `joining`: folds over adjacent ranges become one fold.
+    """
+
+    def __init__(self, *, joining: bool = True):
+        self.joining = joining
         self.lemmas: set[str] = set()
         self.tiles: set[tuple[Index, Index]] = set()
         """Instances (n, s) of the tile lemma."""
@@ -473,6 +495,8 @@ class Normalizer:
 
     def _joined(self, p: Poly) -> Poly:
         """Sums over adjacent ranges with the same factors as one sum."""
+        if not self.joining:
+            return p
         parts: dict[tuple[Mono, Fraction, str], list[tuple[Mono, Sum, bool]]] = {}
         for m, k in p.terms:
             for a, e in m:
@@ -490,16 +514,16 @@ class Normalizer:
                         self.lemmas.add("split")
                         others = make_poly({m: k for m, k in p.terms if m not in (m1, m2)})
                         return self.add(others, self.scale(self.mul(make_poly({rest: Fraction(1)}), whole), c))
+        present = dict(p.terms)
         for (rest, size, _), found in parts.items():
             for m1, a, plus in found:
-                whole = self._with_neighbour(p, make_poly({rest: size if plus else -size}), m1, a)
+                whole = self._with_neighbour(present, make_poly({rest: size if plus else -size}), m1, a)
                 if whole is not None:
                     return whole
         return p
 
-    def _with_neighbour(self, p: Poly, factor: Poly, m: Mono, a: Sum) -> Poly | None:
-        """A sum over a number of terms (the monomial m), with the next term or the one before when p has that too."""
-        present = dict(p.terms)
+    def _with_neighbour(self, present: Mapping[Mono, Fraction], factor: Poly, m: Mono, a: Sum) -> Poly | None:
+        """A sum over a number of terms (the monomial m), with the next term or the one before, if that is there too."""
         for v, n in a.binders:
             if n.constant is None:
                 continue
@@ -511,7 +535,7 @@ class Normalizer:
                 more = self.mul(factor, one)
                 if more.terms and all(present.get(k) == c and k != m for k, c in more.terms):
                     self.lemmas |= {"split", "single"}
-                    rest = make_poly({k: c for k, c in p.terms if k != m and k not in dict(more.terms)})
+                    rest = make_poly({k: c for k, c in present.items() if k != m and k not in dict(more.terms)})
                     return self.add(rest, self.mul(factor, self.fold("sum", z, n + 1, body)))
         return None
 
@@ -671,7 +695,11 @@ class Normalizer:
         if p == ZERO:
             return ZERO if e > 0 else self._from_exponents({Base(ZERO): e})
         whole = e.denominator == 1
-        if whole and e > 0 and (len(p.terms) == 1 or (e <= 4 and len(p.terms) <= 8)):
+        if whole and e > 0 and len(p.terms) == 1:
+            # At once: the exponent of an exponential may be a million.
+            ((mono, number_),) = p.terms
+            return self.scale(self._from_exponents({a: k * e for a, k in mono}), number_ ** int(e))
+        if whole and e > 0 and e <= 4 and len(p.terms) <= 8:
             out = ONE
             for _ in range(int(e)):
                 out = self.mul(out, p)
@@ -704,6 +732,10 @@ class Normalizer:
             else:
                 outside[Base(rest)] = outside.get(Base(rest), Fraction(0)) + e
         return self.scale(self._from_exponents(outside), coefficient)
+
+    def positive_content(self, p: Poly) -> tuple[tuple[Mono, Fraction], Poly]:
+        """`p = content * rest`: a positive number and positive atoms to some power, and what is left."""
+        return self._content(p, False) if p.terms else (((), Fraction(1)), p)
 
     def _content(self, p: Poly, whole: bool) -> tuple[tuple[Mono, Fraction], Poly]:
         """Split `p = content * rest`: a rational and atoms that may leave the power (only positive ones if e is
@@ -755,7 +787,7 @@ class Normalizer:
         return found
 
     def _atom(self, a: Atom) -> Poly:
-        return make_poly({((a, Fraction(1)),): Fraction(1)})
+        return lone(a)
 
     def _term(self, x: t.Term) -> Poly:
         match x:
@@ -867,10 +899,28 @@ class Normalizer:
         rest = self.scale(rest, number_)
         if mono:
             self.lemmas.add("log")
+        picked = self._log_of_pick(rest)
+        if picked is not None:
+            return self.add(out, picked)
         if rest != ONE:
             self.lemmas.add("congruence")
             out = self.add(out, self._atom(Opaque("log", (rest,))))
         return out
+
+    def _log_of_pick(self, p: Poly) -> Poly | None:
+        """The logarithm of the one element of a range at a position; without an element it is not defined."""
+        lone = _lone(p)
+        if not isinstance(lone, Sum) or len(lone.binders) != 1:
+            return None
+        ((v, n),) = lone.binders
+        for g, e in lone.mono:
+            if e == 1 and isinstance(g, Guarded) and (g.then, g.otherwise) == (ONE, ZERO) and _fixes(g, v):
+                self.lemmas.add("pick")
+                rest = self._log(make_poly({tuple(x for x in lone.mono if x[0] is not g): Fraction(1)}))
+                w = fresh_var("s")
+                body = self.substitute(self.mul(self._atom(g), rest), {v: of_var(w)})
+                return self.fold("sum", w, n, body)
+        return None
 
     def exp(self, p: Poly) -> Poly:
         out: dict[Atom, Fraction] = {}
@@ -947,6 +997,8 @@ class Normalizer:
 
     def _joined_extremes(self, kind: str, args: list[Poly]) -> list[Poly] | None:
         """Two maxima over adjacent ranges as one."""
+        if not self.joining:
+            return None
         for i, a in enumerate(args):
             for j, b in enumerate(args):
                 x, y = _lone(a), _lone(b)
@@ -1297,6 +1349,17 @@ class Normalizer:
                 return self.guarded(condition, self.substitute(x, binding), self.substitute(y, binding))
             case _:
                 return self._atom(a)
+
+
+def _fixes(g: Guarded, v: Var) -> bool:
+    """Whether a guard says `v = p`, p being the same for all v."""
+    c, gap = _guard_conditions[g], _guard_gaps.get(g)
+    if isinstance(c, t.IndexCompare):
+        return c.relation == "==" and (c.left - c.right).coefficient(v) in (1, -1)
+    if gap is None or gap[0] != "==":
+        return False
+    here = [(m, c) for m, c in gap[1].terms if v in mono_symbols(m)]
+    return len(here) == 1 and here[0][0] == ((Integer(v), Fraction(1)),) and abs(here[0][1]) == 1
 
 
 def _sorted_mono(exponents: Mapping[Atom, Fraction]) -> Mono:

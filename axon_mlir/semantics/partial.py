@@ -1,25 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Where a term is defined, and what sign it has there.
+"""Where a term is defined.
 
 Every application of a partial function gives a condition on one argument, under the conditions around it and for all
-values of the fold variables around it. What is said of a function here follows from its entry in the table.
+values of the fold variables around it. What is said of a function here follows from its entry in the table. Where an
+infinity may take part that is no mask, what may be infinite must be finite.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
+from math import prod
 
 from axon_mlir.semantics import terms as t
 from axon_mlir.semantics.conversions import is_conversion
 from axon_mlir.semantics.denotation import range_of
 from axon_mlir.semantics.functions import FUNCTIONS
-from axon_mlir.semantics.index import Index, Var, nonnegative
-from axon_mlir.semantics.normal import Normalizer, at_least
+from axon_mlir.semantics.index import Index, Var, const
+from axon_mlir.semantics.infinite import finite_condition, infinite, needed, support, without
 from axon_mlir.semantics.walk import Context, subterms
 
 _PARAMETERS = "xyz"
 SYMBOL = {"nonzero": "!= 0", "positive": "> 0", "nonnegative": ">= 0"}
+FINITE = "a finite number"
+"""What stands for the function where an infinity may not take part."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +62,11 @@ def conditions(x: t.Term, context: Context) -> list[Condition]:
     out: dict[tuple[str, t.Term, Context], Condition] = {}
     seen: set[tuple[t.Term, Context]] = set()
 
+    def note(
+        kind: str, argument: t.Term, binders: tuple[tuple[Var, Index], ...], around: Context, function: str
+    ) -> None:
+        out.setdefault((kind, argument, around), Condition(kind, argument, binders, around, function))
+
     def go(y: t.Term, binders: tuple[tuple[Var, Index], ...], around: Context) -> None:
         if (y, around) in seen:
             return
@@ -65,107 +75,40 @@ def conditions(x: t.Term, context: Context) -> list[Condition]:
             case t.Apply(f, args):
                 for a in args:
                     go(a, binders, around)
-                needed = requirement(f, args)
-                if needed is not None:
-                    key = (*needed, around)
-                    out.setdefault(key, Condition(*needed, binders, around, f))
+                for a in needed(y):
+                    note("positive", support(a), binders, around, FINITE)
+                asked = requirement(f, args)
+                if asked is not None:
+                    note(asked[0], without(asked[1]), binders, around, f)
             case t.Fold(_, v, n, body):
-                go(body, (*binders, (v, n)), (*around, *range_of(v, n)))
+                inside = (*around, *range_of(v, n))
+                for a in needed(y):
+                    note("positive", support(a), (*binders, (v, n)), inside, FINITE)
+                go(body, (*binders, (v, n)), inside)
             case t.Select(c, a, b):
                 for side in t.compared_terms(c):
                     go(side, binders, around)
+                c = finite_condition(c)
                 go(a, binders, (*around, c))
                 go(b, binders, (*around, t.negate(c)))
             case _:
                 return
 
+    if infinite(x):
+        note("positive", support(x), (), context, FINITE)
     go(x, (), context)
     return list(out.values())
 
 
-def infinities(x: t.Term) -> bool:
-    """Whether an infinity stands anywhere but as an operand of a maximum or minimum, where it is the neutral one."""
-    allowed: set[t.Term] = set()
-    for y in subterms(x):
-        if isinstance(y, t.Apply) and y.function in ("max", "min"):
-            neutral = "-inf" if y.function == "max" else "inf"
-            bad = [a for a in y.args if isinstance(a, t.Const) and isinstance(a.value, str) and a.value != neutral]
-            if bad:
-                return True
-            allowed |= {a for a in y.args if isinstance(a, t.Const)}
-    # Interned constants: an allowed one that also stands elsewhere is found by looking at the other parents.
-    for y in subterms(x):
-        match y:
-            case t.Apply(f, args) if f not in ("max", "min"):
-                children: Sequence[t.Term] = args
-            case t.Fold(_, _, _, body):
-                children = (body,)
-            case t.Select(_, a, b):
-                children = (a, b)
-            case _:
-                continue
-        if any(isinstance(a, t.Const) and isinstance(a.value, str) for a in children):
-            return True
-    return isinstance(x, t.Const) and isinstance(x.value, str)
-
-
-def sign(x: t.Term, n: Normalizer) -> str | None:
-    """`positive`, `nonnegative` or None (not known), wherever the term is defined."""
-    match x:
-        case t.Const(v):
-            if isinstance(v, str):
-                return None
-            return "positive" if v > 0 else "nonnegative" if v == 0 else None
-        case t.IndexValue(i):
-            return "positive" if nonnegative(i - 1) else "nonnegative" if nonnegative(i) else None
-        case t.Apply(f, args):
-            return _sign_of_application(f, args, n)
-        case t.Fold(m, _, extent, body):
-            inner = sign(body, n)
-            if inner is None:
-                return None
-            # A sum of positive terms is positive if there is one.
-            return "nonnegative" if m == "sum" and not at_least(extent, 1) else inner
-        case t.Select(_, a, b):
-            return _weaker(sign(a, n), sign(b, n))
-        case t.Read():
-            return None
-
-
-def _weaker(a: str | None, b: str | None) -> str | None:
-    if a is None or b is None:
-        return None
-    return "positive" if a == b == "positive" else "nonnegative"
-
-
-def _sign_of_application(f: str, args: tuple[t.Term, ...], n: Normalizer) -> str | None:
-    match f:
-        case "square" | "abs" | "relu" | "sqrt":
-            return "nonnegative"
-        case "exp" | "sigmoid" | "rsqrt":
-            return "positive"
-        case "power":
-            e = args[1].value if isinstance(args[1], t.Const) and not isinstance(args[1].value, str) else None
-            if e is None or e.denominator != 1:
-                return "nonnegative"
-            return "nonnegative" if e.numerator % 2 == 0 else sign(args[0], n)
-        case "mul":
-            if args[0] is args[1] or n.term(args[0]) == n.term(args[1]):
-                return "nonnegative"
-            return _weaker(sign(args[0], n), sign(args[1], n))
-        case "add":
-            signs = [sign(a, n) for a in args]
-            if None in signs:
-                return None
-            return "positive" if "positive" in signs else "nonnegative"
-        case "max":
-            signs = [sign(a, n) for a in args]
-            return "positive" if "positive" in signs else "nonnegative" if "nonnegative" in signs else None
-        case "min":
-            return _weaker(sign(args[0], n), sign(args[1], n))
-        case "div":
-            return _weaker(sign(args[0], n), sign(args[1], n))
-        case "reciprocal" | "identity":
-            return sign(args[0], n)
-        case _:
-            return None
+def choices(known: Condition, wanted: t.Term) -> list[t.Binding]:
+    """Values of the fold variables of a known condition that may make it a wanted one: where a tensor is read at a
+    variable, the positions at which the wanted argument reads that axis."""
+    mine, theirs = ([r for r in subterms(x) if isinstance(r, t.Read)] for x in (known.argument, wanted))
+    columns: list[list[Index]] = []
+    for v, _ in known.binders:
+        axes = [(r.tensor, axis) for r in mine for axis, i in enumerate(r.indices) if i.atom == v]
+        values = [r.indices[axis] for tensor, axis in axes for r in theirs if r.tensor == tensor]
+        columns.append(list(dict.fromkeys(values))[:4] or [const(0)])
+    if prod(map(len, columns)) > 16:
+        columns = [column[:1] for column in columns]
+    return [{v: i for (v, _), i in zip(known.binders, row, strict=True)} for row in product(*columns)]

@@ -2,7 +2,7 @@
 """Terms without the guards that cut a range into pieces, as a first step to the normal form.
 
 Inside a fold, a comparison of its variable with a bound cuts the fold in two (lemma `split`), an equation selects one
-term of a sum (lemma `select`). What compares only indices of the result then stands in front of the whole term.
+term of a sum (lemma `select`). What compares only indices of the result is left, see `cases`.
 
 Which conditions follow from where a term stands is asked of the caller. The walk forgets what terms that it drops need
 to be defined, so definedness is read off the term before.
@@ -10,16 +10,21 @@ to be defined, so definedness is read off the term before.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import reduce
+from itertools import combinations
 
 from axon_mlir.semantics import terms as t
 from axon_mlir.semantics.denotation import range_of
+from axon_mlir.semantics.functions import MONOIDS
 from axon_mlir.semantics.guards import Guards
 from axon_mlir.semantics.index import (
     Atom,
     Div,
     Index,
+    Min,
     Size,
     Var,
     const,
@@ -30,33 +35,44 @@ from axon_mlir.semantics.index import (
     nonnegative,
     of_var,
 )
-from axon_mlir.semantics.partial import infinities, requirement
+from axon_mlir.semantics.infinite import NEUTRAL, stray
+from axon_mlir.semantics.partial import Condition, requirement
 from axon_mlir.semantics.walk import Context, subterms
 
-CASES = 6
-"""Conditions about indices that are put in front of a term."""
+Windows = Mapping[tuple[str, int], Collection[Index]]
+"""Where the ranges begin and end over which folds read an axis of a tensor: (tensor, axis) -> positions."""
+FEW = 8
+"""A fold over no more elements than this may be written out."""
 
 
 @dataclass
 class Pieces(Guards):
-    """One walk over the terms of a proof; `term` leaves no cuts inside folds."""
+    """One walk over the terms of a proof; `term` leaves no cuts inside folds.
+
+    `windows`: folds are also cut where others begin or end; minima that are decided leave. `written_out`: folds over
+    few elements become what they are made of.
+    """
 
     lemmas: set[str] = field(default_factory=set[str])
-
-    def whole(self, x: t.Term, context: Context) -> t.Term:
-        """The term in pieces, with the conditions about the indices of the result in front."""
-        return self._in_front(self.term(x, context), context, CASES)
+    windows: Windows | None = None
+    written_out: bool = False
 
     def _term(self, x: t.Term, context: Context) -> t.Term:
         match x:
-            case t.Const() | t.IndexValue():
+            case t.Const():
                 return x
+            case t.IndexValue(i):
+                return t.index_value(self._index(i, context))
             case t.Read(name, indices):
                 return t.Read(name, tuple(self._index(i, context) for i in indices))
             case t.Apply(f, args):
                 return t.Apply(f, tuple(self.term(a, context) for a in args))
             case t.Fold(m, v, n, body):
-                return self._fold(m, v, n, self.term(body, (*context, *range_of(v, n))), context)
+                n = self._index(n, context)
+                inside = (*context, *range_of(v, n))
+                if n == 1:
+                    return self.term(t.substitute(body, {v: const(0)}), context)
+                return self._fold(m, v, n, self.term(body, inside), context)
             case t.Select(c, a, b):
                 kept = self.condition(c, context)
                 if kept in (t.TRUE, t.FALSE):
@@ -65,19 +81,61 @@ class Pieces(Guards):
                     kept, a, b = kept.part, b, a
                 return t.select(kept, self.term(a, (*context, kept)), self.term(b, (*context, t.negate(kept))))
 
+    def settled(self, c: Condition) -> Condition:
+        """A condition of definedness, the comparisons of numbers around it in simple form."""
+        around = tuple(x if t.is_integer(x) else self.condition(x, ()) for x in c.context)
+        return replace(c, context=around)
+
     def _compare(self, relation: str, a: t.Term, b: t.Term, context: Context) -> t.Condition:
         return compared(relation, a, b)
 
+    def condition(self, c: t.Condition, context: Context) -> t.Condition:
+        """The condition without what the context decides."""
+        if self.windows is not None and isinstance(c, t.IndexCompare):
+            make = {"<": t.less, "<=": t.at_most, "==": t.equal}[c.relation]
+            c = make(self._index(c.left, context), self._index(c.right, context))
+        return super().condition(c, context)
+
     def _index(self, i: Index, context: Context) -> Index:
-        """The index without quotients that are zero where it stands."""
-        for a in (a for m, _ in i.terms for a in m if isinstance(a, Div)):
-            inner = self._index(a.numerator, context)
-            if inner != a.numerator:
-                return self._index(replaced(i, a, floor_div(inner, a.denominator)), context)
-            small = t.conj([t.at_most(const(0), inner), t.less(inner, a.denominator)])
-            if small != t.FALSE and self.follows(context, small):
-                return self._index(replaced(i, a, const(0)), context)
+        """The index without quotients and minima that are decided where it stands."""
+        for a in dict.fromkeys(a for m, _ in i.terms for a in m):
+            match a:
+                case Div(n, d) if any(isinstance(s, Var) for s in n.symbols()):
+                    found = self._quotient(n, d, context)
+                case Min(args) if self.windows is not None:
+                    found = self._minimum(args, context)
+                case _:
+                    continue
+            if found is not None:
+                return self._index(replaced(i, a, found), context)
         return i
+
+    def _quotient(self, n: Index, d: Index, context: Context) -> Index | None:
+        """`n // d` in simpler form: inside, `(e * a + b) // (e * f) = a // f` for 0 <= b < e, or zero."""
+        inner = self._index(n, context)
+        if inner != n:
+            return floor_div(inner, d)
+        for e in scales(d):
+            whole = const(0)
+            for m, c in n.terms:
+                part = Index({m: c})
+                if (part // e) * e == part:
+                    whole = whole + part
+            if whole != 0 and (f := d // e) != 1 and f * e == d and self._small(n - whole, e, context):
+                return floor_div(whole // e, f)
+        return const(0) if self._small(n, d, context) else None
+
+    def _small(self, i: Index, bound: Index, context: Context) -> bool:
+        small = t.conj([t.at_most(const(0), i), t.less(i, bound)])
+        return small == t.TRUE or (small != t.FALSE and self.follows(context, small))
+
+    def _minimum(self, args: Sequence[Index], context: Context) -> Index | None:
+        """`min(0, *args)` where the context says which is the least."""
+        for a in (const(0), *args):
+            goals = t.conj([t.at_most(a, b) for b in (const(0), *args) if b != a])
+            if goals != t.FALSE and self.follows(context, goals):
+                return self._index(a, context)
+        return None
 
     # -- folds -------------------------------------------------------------------------------------------------------
 
@@ -89,6 +147,10 @@ class Pieces(Guards):
             if one is not None:
                 self.lemmas.add("select")
                 return self.term(one, context)
+        chosen = any_of(m, v, n, body)
+        if chosen is not None:
+            self.lemmas.add("any")
+            return self.term(chosen, context)
         rows = self._in_rows(m, v, n, body)
         if rows is not None:
             self.lemmas.add("tile")
@@ -98,7 +160,25 @@ class Pieces(Guards):
             if pieces is not None:
                 self.lemmas.add("split")
                 return self.term(pieces, context)
+        if self.written_out and n.constant is not None and 1 < n.constant <= FEW:
+            self.lemmas |= {"split", "single"}
+            function = MONOIDS[m].function
+            one, *rest = (t.refresh(t.substitute(body, {v: const(k)})) for k in range(n.constant))
+            return self.term(reduce(lambda x, y: t.Apply(function, (x, y)), rest, one), context)
+        for at in self._borders(v, n, body, context):
+            self.lemmas.add("split")
+            pieces = self._divided(m, v, n, (body, body), at, context)
+            if pieces is not None:
+                return self.term(pieces, context)
         return t.fold(m, v, n, body)
+
+    def _borders(self, v: Var, n: Index, body: t.Term, context: Context) -> Iterator[Index]:
+        """Positions inside a range at which another fold that reads the same axis begins or ends."""
+        for tensor, axis, start in reads_at(v, body) if self.windows is not None else ():
+            for p in self.windows.get((tensor, axis), ()) if self.windows is not None else ():
+                inside = t.conj([t.less(start, p), t.less(p, start + n)])
+                if v not in p.symbols() and (inside == t.TRUE or (inside != t.FALSE and self.follows(context, inside))):
+                    yield p - start
 
     def _selected(self, v: Var, n: Index, body: t.Term) -> t.Term | None:
         """`sum(k < n: g[k])` plus what is different at the one k = p; for the k that are left the body is defined."""
@@ -133,54 +213,61 @@ class Pieces(Guards):
         context: Context,
     ) -> t.Term | None:
         c, below, at = cut
-        least = const(1 if m in ("max", "min") else 0)
-        if not self.follows(context, t.at_most(least, at)):
-            if least == 1:
+        first, second = assume(body, c, below), assume(body, c, not below)
+        return self._divided(m, v, n, (first, second), at, context)
+
+    def _divided(
+        self, m: str, v: Var, n: Index, bodies: tuple[t.Term, t.Term], at: Index, context: Context
+    ) -> t.Term | None:
+        """A fold whose body is one term below a bound and another from there on. A part of neutral elements leaves; a
+        maximum or minimum has no empty part."""
+        neutral = t.Const(NEUTRAL[m]) if m in NEUTRAL else t.ZERO if m == "sum" else None
+        low, high = (1 if m in NEUTRAL and part != neutral else 0 for part in bodies)
+        if not self.follows(context, t.at_most(const(low), at)):
+            if low:
                 return None
             at = maximum(at, 0)
-        if not self.follows(context, t.at_most(at, n - least)):
-            if least == 1:
+        if not self.follows(context, t.at_most(at, n - high)):
+            if high:
                 return None
             at = minimum(at, n)
-        first, second = assume(body, c, below), assume(body, c, not below)
+        first, second = bodies
         w = fresh_var(v.name)
         second = t.refresh(t.substitute(second, {v: of_var(w) + at}))
         parts = [
-            t.ZERO if m == "sum" and part == t.ZERO else t.fold(m, u, extent, part)
+            neutral if neutral is not None and part == neutral else t.fold(m, u, extent, part)
             for u, extent, part in ((v, at, first), (w, n - at, second))
         ]
-        if t.ZERO in parts:
-            return parts[1] if parts[0] == t.ZERO else parts[0]
+        if neutral is not None and neutral in parts:
+            return parts[1] if parts[0] == neutral else parts[0]
         return t.Apply({"sum": "add", "prod": "mul"}.get(m, m), tuple(parts))
-
-    # -- the whole term ----------------------------------------------------------------------------------------------
-
-    def _in_front(self, x: t.Term, context: Context, left: int) -> t.Term:
-        bound = bound_in(x)
-        indices = {canonical(c): None for c in comparisons(x) if symbols_of(c).isdisjoint(bound)}
-        free: Sequence[t.Comparison] = sorted(indices, key=t.text) or real_comparisons(x, bound)[: max(left - 3, 0)]
-        if not free or left == 0:
-            return x
-        c = free[0]
-        parts: list[t.Term] = []
-        for holds in (True, False):
-            around = (*context, c if holds else t.negate(c))
-            branch = self.term(assume(x, c, holds), around)
-            parts.append(self._in_front(branch, around, left - 1))
-        return t.select(c, *parts)
 
 
 def compared(relation: str, a: t.Term, b: t.Term) -> t.Condition:
     """A comparison of reals; of integers, or of a 0/1 choice with 1, in simpler form."""
+    if isinstance(a, t.Const) and isinstance(b, t.Const) and not isinstance(a.value, str) | isinstance(b.value, str):
+        gap = Fraction(b.value) - Fraction(a.value)
+        return t.TRUE if (gap > 0 if relation == "<" else gap >= 0 if relation == "<=" else gap == 0) else t.FALSE
     left, right = as_index(a), as_index(b)
     if left is not None and right is not None:
         return {"<": t.less, "<=": t.at_most, "==": t.equal}[relation](left, right)
-    if relation == "==" and b == t.ONE and isinstance(a, t.Select):
-        if (a.then, a.otherwise) == (t.ONE, t.ZERO):
-            return a.condition
-        if (a.then, a.otherwise) == (t.ZERO, t.ONE):
-            return t.negate(a.condition)
+    one = a if isinstance(a, t.Select) else b
+    if isinstance(one, t.Select) and all(isinstance(x, t.Const) for x in (one.then, one.otherwise, *({a, b} - {one}))):
+        # A choice of numbers against a number: each of them is more, or not.
+        here, there = (compared(relation, *(x if z is one else z for z in (a, b))) for x in (one.then, one.otherwise))
+        c = one.condition
+        return t.disj([t.conj([c, here]), t.conj([t.negate(c), there])])
     return t.RealCompare(relation, a, b)
+
+
+def any_of(m: str, v: Var, n: Index, body: t.Term) -> t.Term | None:
+    """Whether a condition holds for some value of a variable (a maximum of 0 and 1), or for all (a minimum): by the
+    number of those for which it does, or does not."""
+    if m not in NEUTRAL or not isinstance(body, t.Select) or {body.then, body.otherwise} != {t.ONE, t.ZERO}:
+        return None
+    best, other = (t.ONE, t.ZERO) if m == "max" else (t.ZERO, t.ONE)
+    counted = t.select(body.condition, *((t.ONE, t.ZERO) if body.then is best else (t.ZERO, t.ONE)))
+    return t.select(t.RealCompare("<", t.ZERO, t.fold("sum", v, n, counted)), best, other)
 
 
 def as_index(x: t.Term) -> Index | None:
@@ -255,6 +342,41 @@ def cuts(v: Var, body: t.Term) -> Iterator[tuple[t.Comparison, bool, Index]]:
             yield c, False, 1 - strict - rest
 
 
+def reads_at(v: Var, body: t.Term) -> list[tuple[str, int, Index]]:
+    """(tensor, axis, r) for each element that a term reads at `r + v`, r being free of inner fold variables."""
+    bound = bound_in(body)
+    out: dict[tuple[str, int, Index], None] = {}
+    for y in (y for y in subterms(body) if isinstance(y, t.Read)):
+        for axis, i in enumerate(y.indices):
+            if i.coefficient(v) == 1 and (i - of_var(v)).symbols().isdisjoint(bound):
+                out[y.tensor, axis, i - of_var(v)] = None
+    return sorted(out, key=str)
+
+
+def windows_of(x: t.Term, y: t.Term) -> Windows:
+    """Where the ranges of all folds begin and end."""
+    out: dict[tuple[str, int], dict[Index, None]] = {}
+    for fold in (z for part in (x, y) for z in subterms(part) if isinstance(z, t.Fold)):
+        for tensor, axis, start in reads_at(fold.var, fold.body):
+            out.setdefault((tensor, axis), {}).update({start: None, start + fold.extent: None})
+    for read in (z for part in (x, y) for z in subterms(part) if isinstance(z, t.Read)):
+        for axis, i in enumerate(read.indices):
+            # A single element ends a range, too.
+            out.setdefault((read.tensor, axis), {}).update({i: None, i + 1: None})
+    bound = bound_in(x) | bound_in(y)
+    return {k: sorted((i for i in found if i.symbols().isdisjoint(bound)), key=str) for k, found in out.items()}
+
+
+def scales(d: Index) -> list[Index]:
+    """The products of atoms that divide a product, smaller ones first; of a number, its divisors."""
+    if len(d.terms) != 1:
+        return []
+    ((atoms, c),) = d.terms
+    parts = [Index({chosen: 1}) for k in range(1, len(atoms) + 1) for chosen in combinations(atoms, k)]
+    numbers = [const(k) for k in range(2, c + 1) if c % k == 0] if 1 < c <= 64 else []
+    return list(dict.fromkeys([*parts, *numbers, *(p * k for p in parts for k in numbers)]))
+
+
 def divisors(v: Var, body: t.Term) -> list[Index]:
     """What the variable is divided by in the indices of a term."""
     out: dict[Index, None] = {}
@@ -302,6 +424,20 @@ def _compared_in(x: t.Term) -> Iterator[t.Comparison]:
 def holds_fold(c: t.Condition) -> bool:
     """Whether there is a fold in a condition."""
     return any(isinstance(y, t.Fold) for y in subterms(t.Select(c, t.ZERO, t.ONE)))
+
+
+def indices_in(x: t.Term) -> Iterator[Index]:
+    """The index terms of a term: of elements, extents and numbers."""
+    for y in subterms(x):
+        match y:
+            case t.Read(_, indices):
+                yield from indices
+            case t.Fold(_, _, n, _):
+                yield n
+            case t.IndexValue(i):
+                yield i
+            case _:
+                pass
 
 
 def symbols_of(c: t.Condition) -> frozenset[Size | Var]:
@@ -410,7 +546,7 @@ def total_in(v: Var, x: t.Term) -> bool:
     What does not mention the variable may be undefined, but not inside a choice, where it may never have been asked.
     """
     if v not in t.free_symbols(x):
-        return not infinities(x)
+        return not stray(x)
     match x:
         case t.Apply(f, args):
             needed = requirement(f, args)

@@ -8,7 +8,7 @@ range of every `Fold` is `[0, extent)`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar, cast
 
@@ -414,6 +414,12 @@ class Comprehension:
         if len(indices) != len(self.variables):
             raise ValueError(f"a tensor of rank {len(self.variables)} read with {len(indices)} indices")
         return substitute(self.body, cast(Binding, dict(zip(self.variables, indices, strict=True))))
+
+    def substitute(self, binding: Binding) -> Comprehension:
+        """The tensor with sizes replaced."""
+        return replace(
+            self, shape=tuple(n.substitute(binding) for n in self.shape), body=substitute(self.body, binding)
+        )
 
 
 def tensor_input(name: str, shape: Sequence[Index], dtype: str | None = None) -> Comprehension:

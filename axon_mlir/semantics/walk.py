@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterator
 
 from axon_mlir.semantics import terms as t
-from axon_mlir.semantics.denotation import range_of
+from axon_mlir.semantics.denotation import range_of, unfinished
 
 Context = tuple[t.Condition, ...]
 """The conditions that hold where a term stands."""
@@ -50,6 +50,11 @@ def subterms(x: t.Term) -> Iterator[t.Term]:
 def reads_any(x: t.Term, tensors: Container[str]) -> bool:
     """Whether an element of one of the tensors is in a term."""
     return any(isinstance(y, t.Read) and y.tensor in tensors for y in subterms(x))
+
+
+def reads_undefined(x: t.Term) -> bool:
+    """Whether an unwritten element may be read."""
+    return any(isinstance(y, t.Read) and unfinished(y) for y in subterms(x))
 
 
 def folds(x: t.Term, context: Context) -> list[tuple[Context, t.Fold]]:

@@ -9,7 +9,7 @@ What is not proved then is tried at sizes that take every loop twice.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from functools import partial
@@ -19,19 +19,22 @@ from xdsl.dialects.func import FuncOp
 from axon_mlir.errors import AxonError
 from axon_mlir.semantics import terms as t
 from axon_mlir.semantics.agreement import agree
+from axon_mlir.semantics.cases import Attempt, Case, attempts, tile_contexts
 from axon_mlir.semantics.constants import Exact, replaced
 from axon_mlir.semantics.conversions import ProofNormalizer, denote, is_lowered
-from axon_mlir.semantics.denotation import Denotation, Obligation, Undenotable, dtype_of, range_of
+from axon_mlir.semantics.denotation import Denotation, Obligation, Undenotable, dtype_of
 from axon_mlir.semantics.index import Index, Size, Var, const, evaluate, of_var
+from axon_mlir.semantics.infinite import stray, without
 from axon_mlir.semantics.normal import ZERO, Normalizer, Poly, poly_text
-from axon_mlir.semantics.partial import conditions, infinities
+from axon_mlir.semantics.partial import conditions
 from axon_mlir.semantics.pieces import Pieces
+from axon_mlir.semantics.remainders import by_remainder
 from axon_mlir.semantics.shapes import dtype_name, is_tensor, shape_of
-from axon_mlir.semantics.walk import Context, folds
+from axon_mlir.semantics.walk import Context, folds, reads_undefined
 from axon_mlir.smt.constants import Meant, meanings
 from axon_mlir.smt.definedness import Definedness
 from axon_mlir.smt.encode import Query, integer_query
-from axon_mlir.smt.guards import Resolver, extent_goal, implied, output_context, reads_undefined
+from axon_mlir.smt.guards import Resolver, extent_goal, implied, output_context
 from axon_mlir.smt.induction import induction_queries
 from axon_mlir.smt.ledger import compare_ledgers
 from axon_mlir.smt.reals import NotReal, equality_text
@@ -288,10 +291,6 @@ def _condition_sizes(c: t.Condition) -> set[Size]:
 def substituted(d: Denotation, binding: Mapping[Size | Var, Index]) -> Denotation:
     """The denotation with sizes replaced."""
 
-    def tensor(c: t.Comprehension) -> t.Comprehension:
-        shape = tuple(n.substitute(binding) for n in c.shape)
-        return replace(c, shape=shape, body=t.substitute(c.body, binding))
-
     def obligation(o: Obligation) -> Obligation:
         hypotheses = tuple(t.substitute_condition(h, binding) for h in o.hypotheses)
         return replace(o, hypotheses=hypotheses, goal=t.substitute_condition(o.goal, binding))
@@ -299,7 +298,9 @@ def substituted(d: Denotation, binding: Mapping[Size | Var, Index]) -> Denotatio
     if not binding:
         return d
     return Denotation(
-        tuple(map(tensor, d.inputs)), tuple(map(tensor, d.outputs)), tuple(map(obligation, d.obligations))
+        tuple(c.substitute(binding) for c in d.inputs),
+        tuple(c.substitute(binding) for c in d.outputs),
+        tuple(map(obligation, d.obligations)),
     )
 
 
@@ -350,9 +351,10 @@ def prove_pair(left: Denotation, right: Denotation, proof: Proof, deadline: floa
             still()
             if not proof.ask(integer_query(o.kind, o.hypotheses, o.goal), o.where):
                 raise NotProved("obligation", f"{o.kind} at {o.where}: {t.text(o.goal)}")
-    for n, (a, b) in enumerate(zip(left.outputs, right.outputs, strict=True)):
-        still()
-        _prove_output(n, at_common_indices(a), at_common_indices(b), proof)
+    for n, outputs in enumerate(zip(left.outputs, right.outputs, strict=True)):
+        for a, b in by_remainder(*outputs):
+            still()
+            _prove_output(n, at_common_indices(a), at_common_indices(b), proof)
 
 
 def resolved(value: t.Comprehension, context: Context, where: str, proof: Proof) -> t.Term:
@@ -367,7 +369,7 @@ def resolved(value: t.Comprehension, context: Context, where: str, proof: Proof)
         goal = extent_goal(fold)
         if goal != t.TRUE and not proof.ask(integer_query("extent", around, goal), where):
             raise NotProved("extent", f"{where}: the range of a {fold.monoid} may be empty: {fold.extent}")
-    if infinities(body):
+    if stray(without(body)):
         raise NotProved("infinity", f"{where}: an infinity takes part in arithmetic")
     return body
 
@@ -376,17 +378,28 @@ def _prove_output(n: int, a: t.Comprehension, b: t.Comprehension, proof: Proof) 
     where = f"result {n}"
     context = output_context(a)
     left, right = resolved(a, context, where, proof), resolved(b, context, where, proof)
-    normal = ProofNormalizer()
     pieces = Pieces(lambda around, goal: proof.decide(around, goal, where))
-    both = ((left, proof.before_constants), (right, proof.after_constants))
-    left_form, right_form = (pieces.whole(replaced(body, constants), context) for body, constants in both)
-    x, y = normal.term(left_form), normal.term(right_form)
-    if x == y:
-        proof.queries.append((equality_text("normal form", x, y, facts=False), where))
-    else:
-        _prove_residual(x, y, normal, where, proof)
-    known = Definedness(conditions(left, context), normal, lambda c, g: proof.decide(c, g, where), pieces=pieces.term)
-    for wanted in conditions(right, context):
+    normal = ProofNormalizer()
+    x, y = replaced(without(left), proof.before_constants), replaced(without(right), proof.after_constants)
+    try:
+        _prove_equal(x, y, context, normal, pieces, where, proof)
+    except NotProved as stop:
+        # Where the second is not defined, it need not be equal.
+        _prove_defined(left, right, context, normal, pieces, where, proof.branch())
+        raise stop
+    _prove_defined(left, right, context, normal, pieces, where, proof)
+    _prove_tiles(normal.tiles, (Case(context, left, right),), context, where, proof)
+    proof.lemmas |= normal.lemmas | pieces.lemmas
+    proof.tiles |= tile_texts(normal.tiles)
+
+
+def _prove_defined(
+    left: t.Term, right: t.Term, context: Context, normal: Normalizer, pieces: Pieces, where: str, proof: Proof
+) -> None:
+    """The second term is defined wherever the first is."""
+    mine, theirs = (list(map(pieces.settled, conditions(x, context))) for x in (left, right))
+    known = Definedness(mine, normal, lambda c, g: proof.decide(c, g, where), pieces=pieces.term)
+    for wanted in theirs:
         done, query = known.follows(wanted)
         if done:
             continue
@@ -395,37 +408,57 @@ def _prove_output(n: int, a: t.Comprehension, b: t.Comprehension, proof: Proof) 
             raise NotProved("definedness", f"{where}: {wanted.function} needs {text}")
         if solve(query.premises) == "unsat":
             raise NotProved("contradiction", f"{where}: the first program is defined nowhere")
-    _prove_tiles(normal, (left_form, right_form), context, where, proof)
-    proof.lemmas |= normal.lemmas | pieces.lemmas | known.lemmas
-    proof.tiles |= {f"n = {n}, s = {s}" for n, s in normal.tiles}
+    proof.lemmas |= known.lemmas
 
 
-def _prove_tiles(normal: Normalizer, bodies: tuple[t.Term, t.Term], context: Context, where: str, proof: Proof) -> None:
-    """The side conditions of every instance of the tile lemma: a length >= 0, a step >= 1."""
-    for n, s in sorted(normal.tiles, key=str):
-        around = list(context)
-        for body in bodies:
-            for v, extent in binders(body):
-                if v in n.symbols() | s.symbols():
-                    around += range_of(v, extent)
-        goal = t.conj([t.at_most(const(0), n), t.at_most(const(1), s)])
-        if goal != t.TRUE and not proof.ask(integer_query("tile", tuple(around), goal), where):
-            raise NotProved("tile", f"{where}: n = {n}, s = {s}")
-
-
-def binders(x: t.Term) -> list[tuple[Var, Index]]:
-    """The variables of all folds of a term, in order, with their extents."""
-    return [(fold.var, fold.extent) for _, fold in folds(x, ())]
-
-
-def _prove_residual(x: Poly, y: Poly, normal: Normalizer, where: str, proof: Proof) -> None:
-    """Close what normal forms leave open: real arithmetic over the atoms, then induction."""
-    difference = normal.add(x, normal.scale(y, Fraction(-1)))
-    if difference == ZERO:
-        proof.queries.append((equality_text("normal form", difference, ZERO, facts=False), where))
+def _prove_equal(
+    x: t.Term, y: t.Term, context: Context, normal: Normalizer, pieces: Pieces, where: str, proof: Proof
+) -> None:
+    """Both terms are equal where the context holds: their normal forms are, or what closes the difference is found.
+    `normal` and `pieces` are used again for where the programs are defined."""
+    stops: list[NotProved] = []
+    for attempt in attempts(x, y, context, normal, pieces):
+        branch = proof.branch()
+        try:
+            for case, (a, b) in zip(attempt.cases, attempt.forms, strict=True):
+                _prove_residual(a, b, attempt, case.context, where, branch)
+            _prove_tiles(attempt.normal.tiles, attempt.cases, context, where, branch)
+        except NotProved as stop:
+            stops.append(stop)
+            continue
+        proof.adopt(branch)
+        proof.lemmas |= attempt.normal.lemmas | attempt.lemmas
+        proof.tiles |= tile_texts(attempt.normal.tiles)
         return
+    raise stops[0]
+
+
+def tile_texts(tiles: Iterable[tuple[Index, Index]]) -> set[str]:
+    """Instances of the tile lemma, as they are listed."""
+    return {f"n = {n}, s = {s}" for n, s in tiles}
+
+
+def _prove_tiles(
+    tiles: Iterable[tuple[Index, Index]], cases: Sequence[Case], context: Context, where: str, proof: Proof
+) -> None:
+    """The side conditions of every instance of the tile lemma: a length >= 0, a step >= 1."""
+    for n, s in sorted(tiles, key=str):
+        goal = t.conj([t.at_most(const(0), n), t.at_most(const(1), s)])
+        for around in tile_contexts(n, s, cases, context):
+            if goal != t.TRUE and not proof.ask(integer_query("tile", around, goal), where):
+                raise NotProved("tile", f"{where}: n = {n}, s = {s}")
+
+
+def _prove_residual(x: Poly, y: Poly, attempt: Attempt, context: Context, where: str, proof: Proof) -> None:
+    """Close what normal forms leave open: real arithmetic over the atoms, then induction."""
+    normal, difference = attempt.normal, attempt.gap(x, y)
+    for a, b in ((x, y), (difference, ZERO)):
+        if a == b:
+            proof.queries.append((equality_text("normal form", a, b, facts=False), where))
+            return
     try:
-        for query in (equality_text("equality", x, y), equality_text("equality", difference, ZERO)):
+        for a, b in ((x, y), (difference, ZERO)):
+            query = equality_text("equality", a, b, context=context, normal=normal)
             if solve(query.premises) != "unsat" and proof.ask(query, where):
                 return
             proof.failed.clear()

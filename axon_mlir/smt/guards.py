@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from axon_mlir.semantics import terms as t
-from axon_mlir.semantics.denotation import range_of, unfinished
+from axon_mlir.semantics.denotation import range_of
 from axon_mlir.semantics.guards import Guards
 from axon_mlir.semantics.index import Index
-from axon_mlir.semantics.walk import Context, subterms
+from axon_mlir.semantics.walk import Context
 from axon_mlir.smt.encode import integer_query
 from axon_mlir.smt.solver import solve
 
@@ -39,11 +39,6 @@ def implied(context: Sequence[t.Condition], goal: t.Condition) -> bool:
     if answer != "unsat" and query.exact != query.text:
         answer = solve(query.exact, rlimit=400_000, wall_clock=0.5, obligation=f"guard: {query.goal}")
     return answer == "unsat"
-
-
-def reads_undefined(x: t.Term) -> bool:
-    """Whether an unwritten element may be read."""
-    return any(isinstance(y, t.Read) and unfinished(y) for y in subterms(x))
 
 
 def extent_goal(fold: t.Fold) -> t.Condition:

@@ -424,6 +424,34 @@ def _log(b: _Builder) -> None:
     b.add("multiple, step", many, held, "(= (E (+ n 1)) (p (+ n 1)))")
 
 
+def _pick(b: _Builder) -> None:
+    # f(k) = exp(l(k)); either nothing was picked so far, or p < n and S(n) = exp(T(n)). p need not be whole.
+    d = "n:Int p:Real S:Int->Real T:Int->Real f:Int->Real l:Int->Real e:Real->Real"
+
+    def picked(n: str) -> str:
+        nothing = f"(and (= (S {n}) 0.0) (= (T {n}) 0.0))"
+        return f"(or {nothing} (and (< p (to_real {n})) (= (S {n}) (e (T {n})))))"
+
+    b.add("base", d, ["(= (S 0) 0.0)", "(= (T 0) 0.0)"], picked("0"))
+    chosen = "(ite (= (to_real n) p) ({} n) 0.0)"
+    steps = [_step("S", "n", "+", chosen.format("f")), _step("T", "n", "+", chosen.format("l"))]
+    b.add("step", d, [_N0, "(= (f n) (e (l n)))", *steps, picked("n")], picked("(+ n 1)"))
+    b.add("one element", d, [picked("n"), "(> (S n) 0.0)"], "(= (S n) (e (T n)))")
+
+
+def _any(b: _Builder) -> None:
+    d = "n:Int S:Int->Real T:Int->Real c:Int->Bool"
+    for op, counted, value in (
+        ("max", "(ite (c {}) 1.0 0.0)", "(ite (> (T {0}) 0.0) 1.0 0.0)"),
+        ("min", "(ite (c {}) 0.0 1.0)", "(ite (> (T {0}) 0.0) 0.0 1.0)"),
+    ):
+        claim = f"(and (>= (T {{0}}) 0.0) (= (S {{0}}) {value}))"
+        start = ["(= (S 1) (ite (c 0) 1.0 0.0))", f"(= (T 1) {counted.format('0')})"]
+        b.add(f"base of {op}", d, start, claim.format("1"))
+        steps = [_step("S", "n", op, "(ite (c n) 1.0 0.0)"), _step("T", "n", "+", counted.format("n"))]
+        b.add(f"step of {op}", d, [_N1, *steps, claim.format("n")], claim.format("(+ n 1)"))
+
+
 _PROOFS = {
     "congruence": _congruence,
     "scale": _scale,
@@ -449,6 +477,8 @@ _PROOFS = {
     "cover": _cover,
     "nonnegative": _nonnegative,
     "select": _select,
+    "pick": _pick,
+    "any": _any,
 }
 
 _MORE = {

@@ -29,11 +29,13 @@ from axon_mlir.semantics.normal import (
     Prime,
     Sum,
     atom_text,
+    condition_text,
     guard_gap,
     nonnegative_mono,
     poly_text,
     positive,
 )
+from axon_mlir.semantics.walk import Context
 from axon_mlir.smt.encode import Query, sanitize, script
 
 
@@ -199,10 +201,17 @@ class RealText:
         return Query(kind, readable, says, text, text, script(lines))
 
 
-def equality_text(kind: str, left: Poly, right: Poly, *, facts: bool = True) -> Query:
-    """Whether two normal forms are equal, by the facts about their atoms; equal forms need none."""
+def equality_text(
+    kind: str, left: Poly, right: Poly, *, facts: bool = True, context: Context = (), normal: Normalizer | None = None
+) -> Query:
+    """Whether two normal forms are equal, by the facts about their atoms and the comparisons of numbers in a context;
+    equal forms need none."""
     text = RealText()
     goal = f"(= {text.poly(left)} {text.poly(right)})"
     if not facts:
         text.facts.clear()
-    return text.query(kind, (), (), goal, f"{poly_text(left)} = {poly_text(right)}")
+    known = {text.condition(c, normal): condition_text(c, normal) for c in context} if normal is not None else {}
+    known.pop(None, None)
+    held = [c for c in known if c is not None]
+    says = f"{poly_text(left)} = {poly_text(right)}"
+    return text.query(kind, tuple(held), tuple(known[c] for c in held), goal, says)

@@ -26,19 +26,7 @@ GOALS = {name: (before, after, of) for name, before, after, of in goals()}
 NEAR_MISSES = {name: (before, after) for name, before, after, _ in near_misses()}
 
 
-OPEN_GOALS = (
-    "softmax_2 layernorm_2 cumsum_3 bmm_1 bmm_softmax_1 gqa_1 gqa_2 gqa_3 gqa_4 gqa_5 qknorm_1 scan_1 xent_1 xent_2"
-).split()
-"""Goals that the prover does not reach yet; not one of them may be refuted, and one that it reaches has to leave."""
-
-
-@pytest.mark.parametrize("name", OPEN_GOALS)
-def test_open_goal(name: str) -> None:
-    before, after, of = GOALS[name]
-    assert prove_functions(traced(before, of), traced(after, of)).verdict == "unknown"
-
-
-@pytest.mark.parametrize("name", [name for name in GOALS if name not in OPEN_GOALS])
+@pytest.mark.parametrize("name", GOALS)
 def test_goal(name: str, tmp_path: Path) -> None:
     before, after, of = GOALS[name]
     first, second = traced(before, of), traced(after, of)

@@ -58,6 +58,10 @@ WRONG = {
     "prod-mul": ("(* (f n) (g n))", "(+ (f n) (g n))"),
     "prod-exp": ("(* (e (S n)) (e (f n)))", "(+ (e (S n)) (e (f n)))"),
     "log": ("(* x y)", "(+ x y)"),
+    # Counted twice, down.
+    "any": ("(+ (T n) (ite (c n) 1.0 0.0))", "(- (T n) (ite (c n) 1.0 0.0))"),
+    # Every element up to a position.
+    "pick": ("(= (to_real n) p)", "(<= (to_real n) p)"),
 }
 
 

@@ -20,7 +20,7 @@ from axon_mlir.semantics.functions import FUNCTIONS
 from axon_mlir.semantics.index import const, size
 from axon_mlir.semantics.interpret import evaluate_function
 from axon_mlir.semantics.shapes import tensor_type
-from axon_mlir.smt.guards import reads_undefined
+from axon_mlir.semantics.walk import reads_undefined
 from axon_mlir.transforms.algebra.tensor_hl_canonicalize import TensorHlCanonicalize
 from axon_mlir.transforms.algebra.tensor_hl_decompose import EXPANSIONS, TensorHlDecompose
 

@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Two terms case by case: what compares only indices of the result divides the result, and each part is looked at by
+itself, its terms in pieces.
+
+There are several ways to take terms apart, each finer than the one before: folds as they are; cut wherever a
+fold of either term begins or ends; written out where they are short.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from axon_mlir.semantics import terms as t
+from axon_mlir.semantics.denotation import range_of
+from axon_mlir.semantics.index import Index, Min, Size, Var, const, of_var
+from axon_mlir.semantics.normal import ZERO, Normalizer, Poly
+from axon_mlir.semantics.pieces import (
+    Pieces,
+    assume,
+    bound_in,
+    canonical,
+    comparisons,
+    indices_in,
+    real_comparisons,
+    solution,
+    symbols_of,
+    windows_of,
+)
+from axon_mlir.semantics.walk import Context, folds
+
+DEPTH = 16
+"""Conditions about indices that are taken one way and the other."""
+MOST = 48
+"""Cases that one pair of terms is divided into."""
+REAL = 3
+"""Conditions about numbers that are put in front of a term."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """Both terms where the context holds."""
+
+    context: Context
+    left: t.Term
+    right: t.Term
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """Two terms taken apart in one way: the normal forms in each case, and the lemmas of the taking apart."""
+
+    cases: tuple[Case, ...]
+    forms: tuple[tuple[Poly, Poly], ...]
+    normal: Normalizer
+    lemmas: set[str]
+
+    @property
+    def equal(self) -> bool:
+        """Whether the forms are the same in every case."""
+        return all(a == b or self.gap(a, b) == ZERO for a, b in self.forms)
+
+    def gap(self, a: Poly, b: Poly) -> Poly:
+        """The difference of two forms."""
+        return self.normal.add(a, self.normal.scale(b, Fraction(-1)))
+
+
+def attempts(x: t.Term, y: t.Term, context: Context, normal: Normalizer, pieces: Pieces) -> list[Attempt]:
+    """The way that makes the terms equal; without one, the coarsest way and the finest. `normal` and `pieces` belong to
+    the coarsest."""
+    tried: list[Attempt] = []
+    for cases, lemmas in _ways(x, y, context, pieces):
+        own = type(normal)(joining=False) if tried else normal
+        forms = tuple((own.term(case.left), own.term(case.right)) for case in cases)
+        tried.append(Attempt(cases, forms, own, lemmas))
+        if tried[-1].equal:
+            return tried[-1:]
+    return [tried[0], *tried[1:][-1:]]
+
+
+def _ways(x: t.Term, y: t.Term, context: Context, pieces: Pieces) -> Iterator[tuple[tuple[Case, ...], set[str]]]:
+    """The ways to take two terms apart, coarse ones first."""
+    cases = tuple(_Division(pieces).cases(x, y, context))
+    yield cases, pieces.lemmas
+    for written_out in (False, True):
+        finer: list[Case] = []
+        lemmas = set(pieces.lemmas)
+        for case in cases:
+            windows = windows_of(case.left, case.right)
+            walk = Pieces(pieces.follows, lemmas=lemmas, windows=windows, written_out=written_out)
+            finer += _Division(walk, minima=True).cases(case.left, case.right, case.context)
+        if tuple(finer) != cases:
+            yield tuple(finer), lemmas
+
+
+@dataclass
+class _Division:
+    pieces: Pieces
+    minima: bool = False
+    """Whether it matters which is the least of a minimum."""
+    count: int = 0
+
+    def cases(self, x: t.Term, y: t.Term, context: Context, depth: int = DEPTH) -> Iterator[Case]:
+        x, y = self.pieces.term(x, context), self.pieces.term(y, context)
+        c = self._question(x, y) if depth and self.count < MOST else None
+        if c is None:
+            yield self._last(x, y, context)
+            return
+        self.count += 1
+        for holds in (True, False):
+            around = (*context, c if holds else t.negate(c))
+            yield from self.cases(assume(x, c, holds), assume(y, c, holds), around, depth - 1)
+
+    def _question(self, x: t.Term, y: t.Term) -> t.IndexCompare | None:
+        """A comparison of indices that is the same for all values of the fold variables."""
+        found: dict[t.IndexCompare, None] = {}
+        for part in (x, y):
+            bound = bound_in(part)
+            found |= {canonical(c): None for c in comparisons(part) if symbols_of(c).isdisjoint(bound)}
+            for i in indices_in(part) if self.minima else ():
+                for a in (a for m, _ in i.terms for a in m if isinstance(a, Min)):
+                    for d in (b - e for b in (const(0), *a.args) for e in (const(0), *a.args)):
+                        c = t.at_most(const(0), d)
+                        if isinstance(c, t.IndexCompare) and d.symbols().isdisjoint(bound):
+                            found[canonical(c)] = None
+        return min(found, key=t.text, default=None)
+
+    def _last(self, x: t.Term, y: t.Term, context: Context) -> Case:
+        """A case with all questions answered; an index that can have one value only has it."""
+        for v, at in _pinned(context).items():
+            if v in t.free_symbols(x) | t.free_symbols(y):
+                x, y = (self.pieces.term(t.substitute(z, {v: at}), context) for z in (x, y))
+        return Case(context, *(self._in_front(z, context, REAL) for z in (x, y)))
+
+    def _in_front(self, x: t.Term, context: Context, left: int) -> t.Term:
+        """Comparisons of numbers that concern a whole term, in front of it."""
+        free = real_comparisons(x, bound_in(x))[:left]
+        if not free:
+            return x
+        c = free[0]
+        parts: list[t.Term] = []
+        for holds in (True, False):
+            around = (*context, c if holds else t.negate(c))
+            branch = self.pieces.term(assume(x, c, holds), around)
+            parts.append(self._in_front(branch, around, left - 1))
+        return t.select(c, *parts)
+
+
+def _pinned(context: Context) -> dict[Size | Var, Index]:
+    """Variables that a context leaves one value."""
+    out: dict[Size | Var, Index] = {}
+    low: dict[Var, set[Index]] = {}
+    high: dict[Var, set[Index]] = {}
+    for c in context:
+        compared = c.part if isinstance(c, t.Not) else c
+        if not isinstance(compared, t.IndexCompare):
+            continue
+        for v in sorted((s for s in symbols_of(c) if isinstance(s, Var)), key=str):
+            if compared.relation == "==":
+                if c is compared and (at := solution(v, c)) is not None and v not in at.symbols():
+                    out.setdefault(v, at)
+                continue
+            gap = compared.right - compared.left - (1 if compared.relation == "<" else 0)
+            if c is not compared:
+                gap = -gap - 1
+            factor = gap.coefficient(v)
+            if factor == 1:
+                low.setdefault(v, set()).add(of_var(v) - gap)
+            elif factor == -1:
+                high.setdefault(v, set()).add(gap + of_var(v))
+    for v in low:
+        for at in sorted(low[v] & high.get(v, set()), key=str)[:1]:
+            out.setdefault(v, at)
+    return out
+
+
+def tile_contexts(n: Index, s: Index, cases: Sequence[Case], context: Context) -> list[Context]:
+    """Where an instance of the tile lemma may stand: with the ranges of the fold variables that it mentions, and in
+    each case, if it depends on where the result is."""
+    mentioned = n.symbols() | s.symbols()
+    inner = [f for case in cases for x in (case.left, case.right) for _, f in folds(x, ()) if f.var in mentioned]
+    ranges = [c for f in inner for c in range_of(f.var, f.extent)]
+    outer = {v for c in context for v in symbols_of(c) if isinstance(v, Var)}
+    around = [case.context for case in cases] if outer & mentioned else [context]
+    return list(dict.fromkeys((*c, *ranges) for c in around))
