@@ -23,7 +23,7 @@ from xdsl.ir import Attribute
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import PassFailedException
 
-from axon_mlir.autotune.exact_check import check_kernel
+from axon_mlir.autotune.exact_check import Execute, check_kernel
 from axon_mlir.autotune.gate import GateFailed, GateReport, Program, check_numerics
 from axon_mlir.autotune.inputs import integers_of, proxy_sizes, tile_steps
 from axon_mlir.autotune.runner import Runner
@@ -36,7 +36,7 @@ from axon_mlir.host.verification import VerificationError, verify_module
 from axon_mlir.printer_nki import kernel_name, print_kernel
 from axon_mlir.semantics.index import Size
 from axon_mlir.semantics.interpret import argument_shapes
-from axon_mlir.sim import RunResult
+from axon_mlir.sim import RunResult, run_each
 from axon_mlir.smt.translation import verify_step
 
 DEVICE = "axon.device"
@@ -173,6 +173,8 @@ class Compiler:
     folder: Path
     seed: int = 0
     observer: Observer = field(default_factory=Observer)
+    execute: Execute = run_each
+    """How the kernel is executed exactly."""
 
     def compile(self, module: ModuleOp, trace_seconds: float | None = None) -> Compilation:
         """Compile a module with one function in tensor_hl; `trace_seconds` is what it took to get it.
@@ -248,7 +250,7 @@ class Compiler:
             raise StageFailed(KERNEL, proof.report(), ExitCode.FAILED)
         with self._stage(EXACT, structure.stages, label) as stage:
             self.observer.detail("the text of the kernel, executed exactly")
-            mismatches = check_kernel(kernel, program, self.device, seed=self.seed)
+            mismatches = check_kernel(kernel, program, self.device, seed=self.seed, execute=self.execute)
             stage.ok, stage.verdict = not mismatches, "refuted" if mismatches else "checked"
         if mismatches:
             report = "\n".join(["the kernel does not compute the program:", *(f"  {m}" for m in mismatches)])

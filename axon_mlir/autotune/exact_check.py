@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import math
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -31,6 +31,8 @@ from axon_mlir.semantics.shapes import dtype_name
 from axon_mlir.sim import HardwareViolation, RunResult, TypedArray, run_each
 
 Array = NDArray[Any]
+Execute = Callable[..., list[RunResult | AxonError]]
+"""What `run_each` does."""
 
 FIELD_WORK, RATIONAL_WORK = 4_000_000_000, 3_000_000
 """Most multiplications of one run when every size meets every other."""
@@ -70,12 +72,13 @@ def check_kernel(
     sizes_list: Sequence[Mapping[str, int]] | None = None,
     *,
     seed: int = 0,
+    execute: Execute = run_each,
 ) -> list[Mismatch]:
     """Run a kernel (a file, or its text) and `func`, the program that it implements, on the same exact inputs.
 
     The kernel is the one named like the function. Sizes come from `sizes_list`, or are chosen from the kernel's loops.
     The result is empty when all elements of all outputs agree in every run. A kernel that raises or breaks a rule of
-    the device is a mismatch too.
+    the device is a mismatch too. `execute` runs the kernel, as `run_each` does.
     """
     text = kernel.read_text(encoding="utf-8") if isinstance(kernel, Path) else kernel
     with tempfile.TemporaryDirectory(prefix="axon-exact-") as name:
@@ -84,14 +87,14 @@ def check_kernel(
             path.write_text(text, encoding="utf-8")
         sizes = sizes_list or ragged_sizes(text, func)
         cases = [_case(text, func, at, seed + n, chosen=sizes_list is None) for n, at in enumerate(sizes)]
-        runs = _run(path, func, device, cases)
+        runs = _run(path, func, device, cases, execute)
         if sizes_list is None:
             # A kernel that keeps whole rows on chip is made for rows up to the size that it was made for.
             for n, run in enumerate(runs):
                 smaller = _no_larger(cases[n].sizes, func, n)
                 if isinstance(run, HardwareViolation) and run.rule in CAPACITY and smaller != cases[n].sizes:
                     cases[n] = _case(text, func, smaller, seed + n, chosen=True)
-                    runs[n : n + 1] = _run(path, func, device, cases[n : n + 1])
+                    runs[n : n + 1] = _run(path, func, device, cases[n : n + 1], execute)
         out = [m for case, run in zip(cases, runs, strict=True) for m in _compare(case, run)]
     return out
 
@@ -106,14 +109,16 @@ class _Case:
     expected: Sequence[Array]
 
 
-def _run(path: Path, func: FuncOp, device: str, cases: Sequence[_Case]) -> list[RunResult | AxonError]:
+def _run(
+    path: Path, func: FuncOp, device: str, cases: Sequence[_Case], execute: Execute
+) -> list[RunResult | AxonError]:
     """One run for each case, those in one domain together."""
     out: dict[int, RunResult | AxonError] = {}
     for domain in ("field", "rational"):
         chosen = [n for n, case in enumerate(cases) if case.domain == domain]
         if chosen:
             given = [cases[n].given for n in chosen]
-            runs = run_each(path, kernel_name(func), given, device=device, domain=domain, timeout=TIMEOUT)
+            runs = execute(path, kernel_name(func), given, device=device, domain=domain, timeout=TIMEOUT)
             out.update(zip(chosen, runs, strict=True))
     return [out[n] for n in range(len(cases))]
 

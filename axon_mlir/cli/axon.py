@@ -40,6 +40,7 @@ class SubcommandModule(Protocol):
 SUBCOMMANDS: Mapping[str, Subcommand] = {
     "compile": Subcommand("axon_mlir.cli.compile", "make a kernel from a program"),
     "doctor": Subcommand("axon_mlir.cli.doctor", "show versions, optional tools and devices"),
+    "fuzz": Subcommand("axon_mlir.cli.fuzz", "try random programs through the whole pipeline"),
     "prove": Subcommand("axon_mlir.cli.prove", "prove or refute that two programs are equal"),
     "recheck": Subcommand("axon_mlir.cli.recheck", "check a certificate again"),
     "run": Subcommand("axon_mlir.cli.run", "execute a kernel over NumPy with the device's rules checked"),

@@ -49,7 +49,7 @@ def emit(
             block.add_op(op)
             values[node] = op.results[0]
     block.add_op(ReturnOp(*(values[r] for r in results)))
-    function = FuncOp(name, FunctionType.from_lists(types, [_type(trace, r) for r in results]), Region(block))
+    function = FuncOp(name, FunctionType.from_lists(types, [values[r].type for r in results]), Region(block))
     function.attributes.update(_describe(trace, arguments, constants, source))
     return ModuleOp([function])
 

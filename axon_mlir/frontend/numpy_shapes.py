@@ -12,6 +12,7 @@ from axon_mlir.errors import AxonError
 from axon_mlir.frontend import operations as ops
 from axon_mlir.frontend.element_types import dtype_of, kind, weak_type
 from axon_mlir.frontend.places import here
+from axon_mlir.frontend.recording import current
 from axon_mlir.frontend.traced import (
     FUNCTIONS,
     METHODS,
@@ -124,7 +125,7 @@ def squeeze(a: Any, axis: Any = None) -> Any:
     """Drop unit axes."""
     x = ops.as_tensor(a)
     if axis is None:
-        return ops.squeeze(x, [n for n, s in enumerate(x.terms) if s == 1])
+        return ops.squeeze(x, [n for n, s in enumerate(x.terms) if current().sizes.value_of(s) == 1])
     return ops.squeeze(x, ops.axis_numbers(axis, x.ndim, "np.squeeze"))
 
 

@@ -311,9 +311,12 @@ def expand(x: TracedTensor, axes: Sequence[int]) -> TracedTensor:
 
 
 def squeeze(x: TracedTensor, axes: Sequence[int]) -> TracedTensor:
-    """Drop axes that are literally 1."""
+    """Drop axes that are literally 1, or 1 for the numbers given: the program is for these numbers only then."""
     if not axes:
         return x
+    for a in axes:
+        if current().sizes.value_of(x.terms[a]) == 1:
+            current().sizes.force(x.terms[a], "np.squeeze of an axis of size 1")
     shape = x.terms
     for a in axes:
         if shape[a] != 1:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from axon_mlir.frontend import operations as ops
-from axon_mlir.frontend.traced import NAMED_UFUNCS
+from axon_mlir.frontend.numpy_ufuncs import NAMED_UFUNCS
 
 
 def softmax(x: Any, axis: Any = None) -> Any:

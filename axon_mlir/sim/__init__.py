@@ -5,7 +5,7 @@ from axon_mlir.sim.dtypes import DTYPES, DType, dtype_of
 from axon_mlir.sim.execute import execute
 from axon_mlir.sim.failures import HardwareViolation, KernelFailure
 from axon_mlir.sim.result import Check, RunResult
-from axon_mlir.sim.runner import run_each, run_kernel
+from axon_mlir.sim.runner import run_each, run_here, run_kernel
 from axon_mlir.sim.transport import Argument, RandomArray, TypedArray
 
 __all__ = [
@@ -21,5 +21,6 @@ __all__ = [
     "dtype_of",
     "execute",
     "run_each",
+    "run_here",
     "run_kernel",
 ]

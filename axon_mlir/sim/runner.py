@@ -9,11 +9,15 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
+
 from axon_mlir.errors import AxonError
 from axon_mlir.sim import transport
+from axon_mlir.sim.execute import execute
 from axon_mlir.sim.failures import HardwareViolation, KernelFailure
 from axon_mlir.sim.result import Check, RunResult
 
@@ -88,6 +92,33 @@ def run_each(
             transport.save(folder, transport.REQUEST, request, arrays)
         status = _run_child(folders, timeout)
         return [_outcome(folder, path, status, timeout, memory_bytes) for folder in folders]
+
+
+def run_here(
+    path: Path,
+    function: str | None,
+    argument_lists: Sequence[Sequence[transport.Argument]],
+    *,
+    device: str,
+    domain: Literal["float", "field", "rational"] = "float",
+    seed: int = 0,
+    timeout: float = DEFAULT_TIMEOUT,
+) -> list[RunResult | AxonError]:
+    """`run_each` without a child, in a process that has limits of its own: `timeout` is not kept."""
+    out: list[RunResult | AxonError] = []
+    for arrays in argument_lists:
+        given = [_copied(a) for a in arrays]
+        try:
+            out.append(execute(path, function, given, device=device, domain=domain, seed=seed))
+        except AxonError as error:
+            out.append(error)
+    return out
+
+
+def _copied(value: transport.Argument) -> transport.Argument:
+    if isinstance(value, transport.TypedArray):
+        return replace(value, values=value.values.copy())
+    return value.copy() if isinstance(value, np.ndarray) else value
 
 
 def _outcome(folder: Path, path: Path, status: int | None, timeout: float, memory_bytes: int) -> RunResult | AxonError:

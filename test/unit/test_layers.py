@@ -20,6 +20,10 @@ MAY_IMPORT = {
     "autotune": {
         "semantics", "targets", "host", "dialects", "smt", "checker", "frontend", "transforms", "printer_nki", "sim",
     },
+    "fuzz": {
+        "semantics", "targets", "host", "dialects", "smt", "checker", "frontend", "transforms", "printer_nki", "sim",
+        "autotune",
+    },
 }  # fmt: skip
 """Layer -> the layers it may import beside itself, `errors` and the package's version. The command line sees all."""
 

@@ -272,3 +272,19 @@ def test_how_a_named_size_is_made_up_is_for_the_user_to_say() -> None:
 def test_a_unit_slice_that_repeats_fixes_its_axis() -> None:
     text = str(trace(lambda x, p: sum(x * p[:, e : e + 1] for e in range(2)), ["f32[5,3]", "f32[5,2]"]))
     assert 'fixed = [{name = "p1", value = 2' in text
+
+
+def test_squeeze_of_what_is_one_for_the_numbers_given() -> None:
+    x = array((2, 3), 3)
+    agrees(lambda x: np.diff(x, axis=0).squeeze(0), x)
+    agrees(lambda x: np.diff(x, axis=0).squeeze(), x)
+    agrees(lambda x: np.squeeze(x[1:2:2], axis=-2), x)
+    assert 'fixed = [{name = "x0", value = 2' in str(trace(lambda x: np.diff(x, axis=0).squeeze(0), ["f32[2,3]"]))
+    with pytest.raises(AxonError, match=r"axis 0 is x0 - 1 \(2\)"):
+        trace(lambda x: np.diff(x, axis=0).squeeze(0), ["f32[3,3]"])
+
+
+def test_results_have_the_types_of_the_values_returned() -> None:
+    # The extent of the second slice is a bound within a bound, which an operation's type writes as one.
+    agrees(lambda x: x[:-3, -1][9:], array((16, 2), 4))
+    agrees(lambda x, y: (x[:-7, 4:6] @ y)[1:3, 1:], array((9, 8), 4), array((2, 5), 5))
