@@ -22,6 +22,11 @@ def is_conversion(function: str) -> bool:
     return function.startswith(_PREFIX)
 
 
+def target_of(function: str) -> str:
+    """The type that an opaque conversion converts to."""
+    return function.removeprefix(_PREFIX)
+
+
 def opaque(x: t.Term, source: str | None, target: str | None) -> t.Term:
     """Every change of type is a function of its own."""
     del source

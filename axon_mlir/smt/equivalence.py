@@ -39,6 +39,7 @@ from axon_mlir.smt.induction import induction_queries
 from axon_mlir.smt.ledger import compare_ledgers
 from axon_mlir.smt.reals import NotReal, equality_text
 from axon_mlir.smt.refute import refute, refute_specially
+from axon_mlir.smt.refute_conversions import refute_conversions
 from axon_mlir.smt.sizes import Binding, NoCommonSizes, Unified, unify
 from axon_mlir.smt.solver import solve
 from axon_mlir.smt.verdict import Counterexample, Discharged, Verdict
@@ -228,6 +229,9 @@ def prove_functions(
                 found = way(before, after, dict(unified.after), (left, right), narrowed=unified.before)
                 if found is not None:
                     return verdict("refuted", found.reason, found.detail, found.counterexample)
+            found = refute_conversions(before, after, dict(unified.after), (left, right), narrowed=unified.before)
+            if found is not None:
+                return verdict("refuted", found.reason, found.detail, found.counterexample)
         return verdict("unknown", stop.reason, stop.detail)
     except Undenotable as error:
         return verdict("unknown", "denotation", str(error))

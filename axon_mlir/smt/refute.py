@@ -62,7 +62,7 @@ def refute(
     """
     for sampled in sample_sizes(before, denotations, large=large):
         dims = _narrowed(sampled, narrowed)
-        shapes = _shapes(before, dims)
+        shapes = shapes_at(before, dims)
         if shapes is None:
             continue
         big = max((int(np.prod(s)) for s in shapes), default=0) > 10_000 or math.prod(dims.values()) > _POINTS
@@ -87,7 +87,7 @@ def refute_specially(
     pool = _pool(denotations)
     for count, sampled in enumerate(_special_sizes(before, denotations)):
         dims = _narrowed(sampled, narrowed)
-        shapes = _shapes(before, dims)
+        shapes = shapes_at(before, dims)
         if shapes is None or math.prod(dims.values()) > _POINTS:
             continue
         few = count >= _MANY_SIZES
@@ -180,7 +180,7 @@ def sample_sizes(
         return
     if any(steps.get(n, 0) > 1 for n in names):
         twice = {n: steps.get(n, 1) + _RAGGED[k % len(_RAGGED)] + k // len(_RAGGED) for k, n in enumerate(names)}
-        shapes = _shapes(before, twice)
+        shapes = shapes_at(before, twice)
         if shapes is not None and sum(int(np.prod(s)) for s in shapes) <= _ELEMENTS:
             yield twice | {n: max(steps.values()) for n in free}
 
@@ -229,7 +229,8 @@ def _needed(i: Index, steps: dict[str, int]) -> None:
                     pass
 
 
-def _shapes(func: FuncOp, dims: Mapping[str, int]) -> list[tuple[int, ...]] | None:
+def shapes_at(func: FuncOp, dims: Mapping[str, int]) -> list[tuple[int, ...]] | None:
+    """The shapes of the arguments at these sizes; None where a size is missing."""
     env: dict[Size | Var, int] = {Size(n): v for n, v in dims.items()}
     try:
         return [tuple(int(evaluate(d, env)) for d in shape) for shape in argument_shapes(func)]
@@ -344,8 +345,10 @@ def run(
     dims: Mapping[str, int],
     binding: Mapping[Size | Var, Index],
     domain: Floats,
+    *,
+    typed: bool = False,
 ) -> list[np.ndarray] | str:
-    """The results, or why the program cannot run on these inputs."""
+    """The results, or why the program cannot run on these inputs; `typed`: every result is rounded to its type."""
     env: dict[Size | Var, int] = {Size(n): v for n, v in dims.items()}
     sizes = dict(dims)
     for symbol, term in binding.items():
@@ -353,7 +356,7 @@ def run(
             sizes[str(symbol)] = int(evaluate(term, env))
     for _ in range(16):
         try:
-            return evaluate_function(func, inputs, domain, sizes=sizes)
+            return evaluate_function(func, inputs, domain, sizes=sizes, typed=typed)
         except Unnumbered as error:
             # A tile parameter that no denotation has named.
             if any(name in sizes for name in error.names):
