@@ -32,12 +32,7 @@ def trunc(x: Any) -> Any:
 @numpy_ufunc(np.rint)
 def rint(x: Any) -> Any:
     """The nearest integer, of two equally near ones the even one."""
-    below = ops.elementwise("floor", x)
-    rest = ops.elementwise("sub", x, below)
-    half = ops.elementwise("floor", ops.elementwise("mul", below, 0.5))
-    odd = ops.elementwise("sub", below, ops.elementwise("mul", half, 2))
-    up = ops.select(ops.compare("lt", 0.5, rest), 1.0, ops.select(ops.compare("eq", rest, 0.5), odd, 0.0))
-    return ops.elementwise("add", below, up)
+    return ops.elementwise("round", x)
 
 
 @numpy_function(np.round, np.around, method="round")

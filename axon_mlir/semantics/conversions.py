@@ -2,7 +2,8 @@
 """Changes of the element type, as proofs read them.
 
 Among tensor programs a conversion is an opaque function: nothing moves through it. In lowering, conversions between
-floats are erased (the rounding ledger counts them); what truncates or wraps stays opaque.
+floats, and of integers into types that hold them, are erased (the rounding ledger counts what floats lose); what
+truncates or wraps stays opaque.
 """
 
 from __future__ import annotations
@@ -34,8 +35,25 @@ def opaque(x: t.Term, source: str | None, target: str | None) -> t.Term:
 
 
 def erased(x: t.Term, source: str | None, target: str | None) -> t.Term:
-    """Between floats, and into floats, a conversion is the identity of the reals."""
-    return x if target is None or target.startswith(("f", "bf")) else opaque(x, source, target)
+    """Between floats, into floats, and into integers of more bits, a conversion is the identity of the reals."""
+    if target is None or target.startswith(("f", "bf")) or _holds(target, source):
+        return x
+    return opaque(x, source, target)
+
+
+def _holds(target: str, source: str | None) -> bool:
+    """Whether an integer type holds all values of another: signed ones have a bit less for the magnitude."""
+    if source is None or not all(d.removeprefix("u").startswith("i") for d in (source, target)):
+        return False
+    (wide, signed), (narrow, negative) = (_integer(d) for d in (target, source))
+    return wide >= narrow and (signed or not negative)
+
+
+def _integer(dtype: str) -> tuple[int, bool]:
+    """Bits of the magnitude, and whether there are negative values. A truth value has one bit and no sign."""
+    bits = int(dtype.removeprefix("u").removeprefix("i"))
+    signed = not dtype.startswith("u") and bits > 1
+    return bits - signed, signed
 
 
 def is_lowered(func: FuncOp) -> bool:

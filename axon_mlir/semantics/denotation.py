@@ -10,7 +10,7 @@ loops around it.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -82,6 +82,8 @@ class Denoter:
     returned: tuple[t.Comprehension, ...] | None = None
     conversion: Conversion | None = None
     """What an element becomes when an operation only changes its type; None: it stays."""
+    integers: set[str] = field(default_factory=set[str])
+    """The tensors whose elements are integers, by their types."""
 
     def index(self, v: SSAValue) -> Index:
         found = self.values[v]
@@ -116,6 +118,19 @@ class Denoter:
         finally:
             del self.context[len(self.context) - len(conditions) :]
 
+    def input(self, name: str, shape: Sequence[Index], dtype: str | None) -> t.Comprehension:
+        """A tensor of which only the type is known."""
+        if is_integer_type(dtype):
+            self.integers.add(name)
+        return t.tensor_input(name, shape, dtype)
+
+    def stored(self, value: t.Comprehension, dtype: str | None) -> t.Comprehension:
+        """What an instruction leaves in a tile of a type: an integer type takes the nearest integer, ties to even."""
+        body = value.body
+        if is_integer_type(dtype) and not is_whole(body, self.integers):
+            body = t.Apply("round", (body,))
+        return replace(value, body=body, dtype=dtype)
+
     def block(self, block: Block) -> Sequence[SSAValue]:
         """Denote a block; the operands of its terminator."""
         for op in block.ops:
@@ -143,6 +158,32 @@ class Denoter:
         if not isinstance(body, t.Apply) or body.function != "identity":
             return value
         return replace(value, body=self.conversion(body.args[0], operands[0].dtype, value.dtype))
+
+
+def is_integer_type(dtype: str | None) -> bool:
+    """Whether elements of a type are integers; truth values are."""
+    return dtype is not None and dtype.removeprefix("u").startswith("i") and dtype != "index"
+
+
+WHOLE = frozenset({"add", "sub", "mul", "neg", "max", "min", "abs", "relu", "square", "sign", "identity"})
+"""Scalar functions of integers that give integers."""
+
+
+def is_whole(x: t.Term, integers: Container[str]) -> bool:
+    """Whether a term is an integer for its form alone, where the elements of some tensors are."""
+    match x:
+        case t.Const(v):
+            return not isinstance(v, str) and v.denominator == 1
+        case t.IndexValue():
+            return True
+        case t.Read(name, _):
+            return name in integers
+        case t.Apply(f, args):
+            return f == "round" or (f in WHOLE and all(is_whole(a, integers) for a in args))
+        case t.Fold(_, _, _, body):
+            return is_whole(body, integers)
+        case t.Select(_, a, b):
+            return is_whole(a, integers) and is_whole(b, integers)
 
 
 def place(op: Operation) -> str:
@@ -174,11 +215,11 @@ def denote_function(func: FuncOp, conversion: Conversion | None = None) -> Denot
     inputs: list[t.Comprehension] = []
     for n, arg in enumerate(func.body.block.args):
         if is_tensor(arg.type):
-            value = t.tensor_input(input_name(n), shape_of(arg.type), dtype_of(arg.type))
+            value = walk.input(input_name(n), shape_of(arg.type), dtype_of(arg.type))
         elif isinstance(arg.type, IndexType):
             raise Undenotable("index arguments are not supported")
         else:
-            value = t.tensor_input(input_name(n), (), dtype_name(arg.type))
+            value = walk.input(input_name(n), (), dtype_name(arg.type))
         inputs.append(value)
         walk.bind(arg, value)
     walk.block(func.body.block)

@@ -60,6 +60,10 @@ class Domain(ABC):
     def einsum(self, spec: str, arrays: Sequence[np.ndarray]) -> np.ndarray:
         """A sum of products; only accelerates what `apply` and `fold` define."""
 
+    def nearest(self, array: np.ndarray) -> np.ndarray:
+        """What an integer type holds of values."""
+        return self.apply("round", [array])
+
     def compare(self, relation: str, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         match relation:
             case "<":
@@ -240,10 +244,16 @@ class Field(Domain):
                 return np.maximum(args[0], args[1])
             case "min":
                 return np.minimum(args[0], args[1])
+            case "round":
+                raise NotInDomain("rounding in a finite field")
             case _ if FUNCTIONS[function].definition is not None:
                 return _by_definition(self, function, args)
             case _:
                 return self.hashed(function, args)
+
+    def nearest(self, array: np.ndarray) -> np.ndarray:
+        """The values themselves: a program that rounds is not evaluated here, and what others store are integers."""
+        return array
 
     def _power(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
         if y.size == 0 or np.any(y != y.reshape(-1)[0]):
@@ -389,5 +399,5 @@ _RATIONAL: dict[str, Elementwise] = {
     "sqrt": np.frompyfunc(lambda x: _exact_power(x, Fraction(1, 2)), 1, 1),
     "rsqrt": np.frompyfunc(lambda x: _exact_power(x, Fraction(-1, 2)), 1, 1),
     "sign": np.frompyfunc(lambda x: Fraction((x > 0) - (x < 0)), 1, 1),
-    "floor": np.frompyfunc(lambda x: Fraction(x.numerator // x.denominator), 1, 1),
+    "round": np.frompyfunc(lambda x: Fraction(round(x)), 1, 1),
 }

@@ -14,6 +14,7 @@ import numpy as np
 
 from axon_mlir.semantics import terms as t
 from axon_mlir.semantics.domains import Domain
+from axon_mlir.semantics.functions import MONOIDS
 from axon_mlir.semantics.index import Index, Size, Var, evaluate, of_var
 
 
@@ -86,21 +87,18 @@ class _Walk:
         body = self.term(x.body)
         body = np.broadcast_to(body, (longest, *np.broadcast_shapes(body.shape, (1,) * self.depth)[1:]))
         if ragged:
-            from axon_mlir.semantics.functions import MONOIDS
-
-            neutral = MONOIDS[x.monoid].neutral
-            filler = self.domain.constant(str(neutral) if np.isinf(neutral) else t.decimal(neutral))
-            body = np.where(self.grid(x.var) < extent, body, filler)
+            body = np.where(self.grid(x.var) < extent, body, self.neutral(x.monoid))
         del self.axes[x.var]
         self.memo = {k: v for k, v in self.memo.items() if k[1] < self.depth}
         self.depth -= 1
         return self.domain.fold(x.monoid, body)
 
     def running(self, x: t.Fold) -> np.ndarray | None:
-        """A fold of all elements up to where the result stands, `fold(j < i + 1: ...)`; None when it is something
-        else."""
+        """A fold of all elements up to where the result stands, `fold(j < i + 1: ...)`, or before it; None when it is
+        something else."""
         v = next((s for s in x.extent.symbols() if isinstance(s, Var) and s in self.axes), None)
-        if v is None or x.extent != of_var(v) + 1:
+        beyond = None if v is None else (x.extent - of_var(v)).constant
+        if v is None or beyond not in (0, 1):
             return None
         axis, extent = self.axes[v]
         parts = _recurrence(x, v)
@@ -115,8 +113,15 @@ class _Walk:
         del self.axes[x.var]
         self.memo = {k: v for k, v in self.memo.items() if k[1] < self.depth}
         self.depth -= 1
+        if beyond == 0:
+            scanned = np.concatenate([np.broadcast_to(self.neutral(x.monoid), scanned[:1].shape), scanned[:-1]])
         # What lies in front belongs where the result's index does.
         return np.swapaxes(scanned, 0, scanned.ndim - axis)[0]
+
+    def neutral(self, monoid: str) -> np.ndarray:
+        """The value of a fold of nothing."""
+        neutral = MONOIDS[monoid].neutral
+        return self.domain.constant(str(neutral) if np.isinf(neutral) else t.decimal(neutral))
 
     def along(self, x: t.Term, extent: int) -> np.ndarray:
         """A term with an axis of its own for the variable that was added last."""
@@ -226,7 +231,7 @@ def _recurrence(x: t.Fold, v: Var) -> tuple[t.Term, t.Term] | None:
     """(factor, summand), both over the fold's variable k, of `sum(k < v + 1: summand * prod(j < v - k: factor at
     k + 1 + j))`."""
     k = of_var(x.var)
-    if x.monoid != "sum" or not isinstance(x.body, t.Apply) or x.body.function != "mul":
+    if x.monoid != "sum" or not isinstance(x.body, t.Apply) or x.body.function != "mul" or x.extent != of_var(v) + 1:
         return None
     for product, summand in (x.body.args, x.body.args[::-1]):
         if not isinstance(product, t.Fold) or product.monoid != "prod" or product.extent != of_var(v) - k:

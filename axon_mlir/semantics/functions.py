@@ -3,7 +3,8 @@
 
 A function is either *arithmetic* (the normal form computes with it) or *opaque* (an uninterpreted function with named
 facts); `definition` rewrites it in terms of others, which every reader may use; `defined_when` is its domain.
-Comparisons and logic are *notation*: a meaning that applies one is read as its definition, and no term ever holds it.
+Comparisons, logic and `floor` are *notation*: a meaning that applies one is read as its definition, and no term ever
+holds it.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ class ScalarFunction:
     `defined_when`: 'nonzero x', 'positive x', 'nonnegative x', ... on one argument, or None for everywhere.
     `commutative`: arguments may swap. `copies`: the result is the argument, bit for bit.
     `facts`: named facts about the function that proofs may use; each is tested numerically.
-    `notation`: the definition, a choice between truth values 0 and 1, takes its place wherever it is written.
+    `notation`: the definition takes its place wherever it is written. `truth`: the result is 0 or 1.
     """
 
     name: str
@@ -39,6 +40,7 @@ class ScalarFunction:
     monotone: bool = False
     facts: tuple[str, ...] = ()
     notation: bool = False
+    truth: bool = False
 
 
 _erf: Any = np.frompyfunc(math.erf, 1, 1)
@@ -53,6 +55,11 @@ def _sigmoid(x: Any) -> Any:
     e = np.exp(-np.abs(x))
     return cast(Any, np.where(np.asarray(x) >= 0, 1 / (1 + e), e / (1 + e)))
 
+
+_TURNS = "round(0.15915494309189535 * x)"
+_SIN = f"sine(min(max(x - 6.28125 * {_TURNS} - 0.001935307179586477 * {_TURNS}, -3.1415925), 3.1415925))"
+"""The sine of what is left of whole turns; devices have a table of it between -pi and pi. A turn is taken off in two
+parts, the first of which has so few bits that its multiples are exact in fp32."""
 
 _AND = "if x != 0 and y != 0 then 1 else 0"
 _OR = "if x != 0 or y != 0 then 1 else 0"
@@ -80,19 +87,23 @@ _TABLE = (
     ScalarFunction("silu", 1, lambda x: x * _sigmoid(x), definition="mul(x, sigmoid(x))"),
     ScalarFunction("tanh", 1, np.tanh, definition="add(mul(2, sigmoid(mul(2, x))), -1)"),
     ScalarFunction("erf", 1, _erf_array, monotone=True),
-    ScalarFunction("sin", 1, np.sin),
-    ScalarFunction("cos", 1, np.cos),
+    ScalarFunction("sine", 1, np.sin),
+    ScalarFunction("sin", 1, np.sin, _SIN),
+    ScalarFunction("cos", 1, np.cos, "sin(x + 1.5707963267948966)"),
     ScalarFunction("sign", 1, np.sign),
-    ScalarFunction("floor", 1, np.floor),
-    ScalarFunction("less", 2, np.less, "if x < y then 1 else 0", notation=True),
-    ScalarFunction("less_equal", 2, np.less_equal, "if x <= y then 1 else 0", notation=True),
-    ScalarFunction("greater", 2, np.greater, "if x > y then 1 else 0", notation=True),
-    ScalarFunction("greater_equal", 2, np.greater_equal, "if x >= y then 1 else 0", notation=True),
-    ScalarFunction("equal", 2, np.equal, "if x == y then 1 else 0", commutative=True, notation=True),
-    ScalarFunction("not_equal", 2, np.not_equal, "if x != y then 1 else 0", commutative=True, notation=True),
-    ScalarFunction("logical_and", 2, np.logical_and, _AND, commutative=True, notation=True),
-    ScalarFunction("logical_or", 2, np.logical_or, _OR, commutative=True, notation=True),
-    ScalarFunction("logical_xor", 2, np.logical_xor, _XOR, commutative=True, notation=True),
+    ScalarFunction("round", 1, np.rint),
+    ScalarFunction("floor", 1, np.floor, "round(x) - (if x < round(x) then 1 else 0)", notation=True),
+    ScalarFunction("less", 2, np.less, "if x < y then 1 else 0", notation=True, truth=True),
+    ScalarFunction("less_equal", 2, np.less_equal, "if x <= y then 1 else 0", notation=True, truth=True),
+    ScalarFunction("greater", 2, np.greater, "if x > y then 1 else 0", notation=True, truth=True),
+    ScalarFunction("greater_equal", 2, np.greater_equal, "if x >= y then 1 else 0", notation=True, truth=True),
+    ScalarFunction("equal", 2, np.equal, "if x == y then 1 else 0", commutative=True, notation=True, truth=True),
+    ScalarFunction(
+        "not_equal", 2, np.not_equal, "if x != y then 1 else 0", commutative=True, notation=True, truth=True
+    ),
+    ScalarFunction("logical_and", 2, np.logical_and, _AND, commutative=True, notation=True, truth=True),
+    ScalarFunction("logical_or", 2, np.logical_or, _OR, commutative=True, notation=True, truth=True),
+    ScalarFunction("logical_xor", 2, np.logical_xor, _XOR, commutative=True, notation=True, truth=True),
 )
 
 FUNCTIONS: dict[str, ScalarFunction] = {f.name: f for f in _TABLE}

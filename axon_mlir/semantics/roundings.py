@@ -141,9 +141,11 @@ def _elements(op: Operation) -> list[t.Term] | None:
         walk = Denoter()
         for n, v in enumerate(op.operands):
             if dtype_of(v.type) is None:
-                walk.values[v] = size(f"operand{n}") if isinstance(v.type, IndexType) else t.tensor_input(_name(n), ())
+                walk.values[v] = (
+                    size(f"operand{n}") if isinstance(v.type, IndexType) else walk.input(_name(n), (), None)
+                )
             else:
-                walk.values[v] = t.tensor_input(_name(n), shape_of_type(v.type), dtype_of(v.type))
+                walk.values[v] = walk.input(_name(n), shape_of_type(v.type), dtype_of(v.type))
         try:
             walk.operation(op)
             return [c.body if isinstance(c := walk.values.get(r), t.Comprehension) else t.ZERO for r in op.results]

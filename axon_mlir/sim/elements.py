@@ -21,7 +21,7 @@ class Elements(Protocol):
     """How a run stores, computes with, and hands out elements."""
 
     exact: bool
-    """No type rounds; numbers of the kernel are exact."""
+    """No float type rounds; numbers of the kernel are exact."""
 
     def within(self, ranges: Mapping[str, FunctionRange], *, constant: bool) -> Domain:
         """The domain in which a meaning is evaluated, where these functions are valid only in these ranges.
@@ -103,7 +103,8 @@ class FloatElements:
 
 
 class FieldElements:
-    """Members of a prime field: a rational is its numerator over its denominator."""
+    """Members of a prime field: a rational is its numerator over its denominator. Integer types do not round: a
+    program that rounds is not evaluated in a field."""
 
     exact = True
 
@@ -163,7 +164,7 @@ class RationalElements:
         return stored
 
     def write(self, values: NDArray[Any], dtype: DType) -> NDArray[Any]:
-        return values
+        return self._domain.nearest(values) if dtype.is_integer else values
 
 
 def _fractions(values: NDArray[Any]) -> list[Fraction]:

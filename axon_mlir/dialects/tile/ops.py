@@ -256,7 +256,7 @@ class ForOp(IRDLOperation, Denotable, Interpretable):
         inits = [walk.tensor(v) for v in self.inits]
         names = [f"{CARRIED}{fresh_var('c').uid}" for _ in inits]
         for arg, init, name in zip(self.carried, inits, names, strict=True):
-            walk.bind(arg, t.tensor_input(name, init.shape, init.dtype))
+            walk.bind(arg, walk.input(name, init.shape, init.dtype))
         with walk.assuming(*range_of(counter, trips)):
             yielded = [cast(t.Comprehension, walk.values[v]) for v in walk.block(self.body.block)]
             parts = [

@@ -44,7 +44,7 @@ from axon_mlir.dialects.tile import PLACE_PREFIX, TileType, parse_places, print_
 from axon_mlir.dialects.trn_isa.descriptions import DTYPES, FORMS, device_of, function_of, size_values, upper_number
 from axon_mlir.errors import AxonError
 from axon_mlir.semantics import terms as t
-from axon_mlir.semantics.denotation import Denotable, Denoter
+from axon_mlir.semantics.denotation import Denotable, Denoter, is_integer_type
 from axon_mlir.semantics.evaluate import evaluate_comprehension
 from axon_mlir.semantics.functions import FUNCTIONS, MONOIDS
 from axon_mlir.semantics.index import Index, Size, Var, const, of_var, parse
@@ -197,7 +197,7 @@ class InstructionOp(IRDLOperation, Denotable, Interpretable, ABC):
         free = {name: walk.index(v) for name, v in zip(form.free_sizes, self.sizes, strict=True)}
         values = form.meaning.denote(operands, {**self.chosen_functions, **indices, **free})
         for result, value in zip(self.results_, values, strict=True):
-            walk.bind(result, replace(value, dtype=result.type.dtype))
+            walk.bind(result, walk.stored(value, result.type.dtype))
 
     def interpret(self, run: Interpreter) -> None:
         """Evaluate the form's meaning."""
@@ -215,7 +215,7 @@ class InstructionOp(IRDLOperation, Denotable, Interpretable, ABC):
         free = {name: run.integer(v) for name, v in zip(form.free_sizes, self.sizes, strict=True)}
         values = run.evaluate(form.meaning, arrays, {**self.chosen_functions, **indices, **free})
         for result, value in zip(self.results_, values, strict=True):
-            run.bind(result, value)
+            run.bind(result, run.domain.nearest(value) if is_integer_type(result.type.dtype) else value)
 
     # -- verification -------------------------------------------------------------------------------------------------
 

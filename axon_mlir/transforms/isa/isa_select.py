@@ -71,6 +71,8 @@ BESIDE, OVERWRITING = 0.001, 0.01
 """The cost of a result that nobody reads, and of a tile that is written over."""
 
 ELEMENT_TYPES = {nki: own for own, nki in DTYPES.items()}
+INTEGERS = ("i32",)
+"""Integer types into which a number is rounded, as long as it fits."""
 
 
 @dataclass(frozen=True)
@@ -102,6 +104,8 @@ class _Plan:
     operands: tuple[tuple[str, _Plan], ...] = ()
     copies: tuple[tuple[str, tuple[str, str]], ...] = ()
     """Operands that are copied first: (name, (space, element type))."""
+    dtype: str | None = None
+    """The element type that the value must have, since it rounds."""
 
 
 @dataclass
@@ -369,7 +373,10 @@ class _Selector:
                 where=place(site.op),
                 accepted=f"what {', '.join(self.device.instructions)} compute",
             )
-        return self.emit(plan, site, site.result, extents, site.wide)
+        value = self.emit(plan, site, site.result, extents, site.wide)
+        if value.type != site.result and plan.dtype is not None:
+            value = self.copy(value, extents, site.result.space.data, site.result.dtype, site.op)
+        return value
 
     def facts(
         self, pattern: Pattern, tiles: dict[str, TileType], results: Sequence[TileType], outs: TileType | None = None
@@ -405,6 +412,8 @@ class _Selector:
             return plan.value
         if shared and id(plan) in site.emitted:
             return site.emitted[id(plan)]
+        if plan.dtype is not None:
+            type_ = tile_type(type_.upper, plan.dtype, "sbuf")
         found = plan.match
         assert found is not None
         form = found.pattern.form
@@ -412,7 +421,7 @@ class _Selector:
         copies = dict(plan.copies)
         for name, sub in plan.operands:
             operand_wide = found.wide[name]
-            sub_type = self.temporary(found, name, site, type_)
+            sub_type = self.temporary(found, name, site, type_, sub.dtype)
             sub_extents = self.operand_extents(found, name, site, extents)
             if form.operand(name).outs and not form.accumulates:
                 operands[name] = self.overwritable(sub, site, type_, sub_type, sub_extents)
@@ -476,14 +485,18 @@ class _Selector:
         places = {names[n]: site.places[n] for n in used}
         return places, {k: immediate_text(t.substitute(x, renamed)) for k, x in terms.items()}
 
-    def temporary(self, found: Match, name: str, site: _Site, type_: TileType) -> TileType:
-        """The type of an operand that is computed: fp32 in SBUF unless it must be an integer, as wide as it is read."""
+    def temporary(self, found: Match, name: str, site: _Site, type_: TileType, rounded: str | None = None) -> TileType:
+        """The type of an operand that is computed: fp32 in SBUF unless it must or may stay an integer, as wide as it is
+        read."""
         inside_fold = isinstance(found.pattern.body, t.Fold)
         free = (
             const(1) if not found.wide[name] else (site.fold_bound or type_.upper[1]) if inside_fold else type_.upper[1]
         )
         dtypes = found.pattern.form.operand(name).dtypes
-        dtype = "f32" if "float32" in dtypes else next(ELEMENT_TYPES[d] for d in dtypes if d in ELEMENT_TYPES)
+        if rounded is not None and DTYPES[rounded] in dtypes:
+            dtype = rounded
+        else:
+            dtype = "f32" if "float32" in dtypes else next(ELEMENT_TYPES[d] for d in dtypes if d in ELEMENT_TYPES)
         return tile_type([type_.upper[0], free], dtype, "sbuf")
 
     def operand_extents(
@@ -693,7 +706,7 @@ class _Planner:
             found = self.existing(x, wide)
             if found is not None:
                 return found
-        best: _Plan | None = None
+        best = self.rounded(x, wide, result)
         movers = self.selector.movers(on_chip=True)
         patterns = movers if isinstance(x, t.Read) else [*self.selector.patterns.of(x), *movers]
         if isinstance(x, t.Select):
@@ -708,6 +721,18 @@ class _Planner:
                 if other is not None and (best is None or other.cost < best.cost):
                     best = other
         return best
+
+    def rounded(self, x: t.Term, wide: bool, result: TileType | None) -> _Plan | None:
+        """The nearest integer: what computes its argument, into a tile of integers."""
+        if not isinstance(x, t.Apply) or x.function != "round":
+            return None
+        like = result or self.site.result
+        dtype = like.dtype if like.dtype in INTEGERS else INTEGERS[0]
+        kept = result is not None and like.dtype == dtype and like.space.data == "sbuf"
+        type_ = tile_type([like.upper[0], like.upper[1] if wide else const(1)], dtype, "sbuf")
+        plan = self._plan(x.args[0], wide, type_, True)
+        # In a float result the integer is copied once more.
+        return None if plan is None else replace(plan, dtype=dtype, cost=plan.cost + (result is not None and not kept))
 
     def use(self, pattern: Pattern, x: t.Term, wide: bool, result: TileType | None, root: bool) -> _Plan | None:
         bare = isinstance(pattern.body, t.Read)
@@ -759,7 +784,7 @@ class _Planner:
         if sub.value is not None:
             assert isinstance(sub.value.type, TileType)
             return sub.value.type
-        return self.selector.temporary(found, name, self.site, result or self.site.result)
+        return self.selector.temporary(found, name, self.site, result or self.site.result, sub.dtype)
 
     def default(self, found: Match, n: int, result: TileType | None) -> TileType:
         like = result or self.site.result

@@ -21,10 +21,13 @@ TEXTS = [
     "c[p, f] = sum(k < f + 1: b[k, 0] * prod(j < f - k: a[p, k + 1 + j]))",
     "c[p, f] = sum(k <= p: prod(j < p - k: a[k + 1 + j, f] + b[f, 0]) * a[k, f])",
     "c[p, f] = b[f, 0] * prod(j < f + 1: a[p, j]) + sum(k < f + 1: a[p, k] * prod(j < f - k: a[p, j + 1 + k]))",
-    # Not running: the element itself is left out, or the body depends on where the result stands.
     "c[p, f] = sum(j < f: a[p, j])",
+    "c[p, f] = max(j < p: a[j, f])",
+    "c[p, f] = min(i < F: if a[p, i] == a[p, f] and sum(m < i: if a[p, m] == a[p, f] then 1 else 0) == 0 then i else 9)",
+    # Not running: the body depends on where the result stands.
     "c[p, f] = sum(j < f + 1: a[p, j] * f)",
     "c[p, f] = sum(k < f + 1: b[k, 0] * prod(j < f - k: a[p, k + j]))",
+    "c[p, f] = sum(k < f: b[k, 0] * prod(j < f - k: a[p, k + 1 + j]))",
 ]
 
 

@@ -12,9 +12,9 @@ from axon_mlir.errors import AxonError
 from axon_mlir.semantics.domains import Floats
 from axon_mlir.targets import DEVICES, load_device
 
-EXTENTS = {"P": 4, "F": 6, "K": 5, "M": 3, "N": 7, "A": 2, "B": 3, "1": 1}
+EXTENTS = {"P": 4, "F": 12, "K": 5, "M": 3, "N": 7, "A": 2, "B": 3, "1": 1}
 NUMBER = 0.75
-POSITION = {"step": 2, "offset": -5, "channel_multiplier": 3}
+POSITION = {"step": 2, "offset": -5, "channel_multiplier": 3, "range_start": -1}
 POOL = np.array([0.0, 0.75, 1.25, 2.0])
 
 
@@ -204,6 +204,59 @@ def tensor_tensor_scan(dst, data0, data1, initial, op0, op1):
     return {"dst": out}
 
 
+def range_select(
+    dst, on_true_tile, comp_op0, comp_op1, bound0, bound1, range_start, reduce_cmd=None, reduce_res=None, reduce_op=None
+):
+    place = range_start + np.arange(dst.array.shape[1])
+    kept = (apply(comp_op0, place, value(bound0)) != 0) & (apply(comp_op1, place, value(bound1)) != 0)
+    out = np.where(kept, value(on_true_tile), -3.4028235e38)
+    if reduce_res is None:
+        return {"dst": out}
+    assert (reduce_op.text, reduce_cmd.text) == ("nl.maximum", "nisa.reduce_cmd.reset_reduce")
+    return {"dst": out, "reduce_res": out.max(axis=1, keepdims=True)}
+
+
+def tensor_partition_reduce(dst, op, data):
+    out = value(data).mean(axis=0) if op.text == "nl.average" else BINARY[op.text].reduce(value(data), axis=0)
+    return {"dst": out[None, :]}
+
+
+def bn_stats(dst, data):
+    halves = value(data)[:, 0::2], value(data)[:, 1::2]
+    columns = [f(h) for h in halves for f in (lambda h: np.full(len(h), h.shape[1]), np_mean, np_deviations)]
+    return {"dst": np.stack(columns, axis=1)}
+
+
+def np_mean(x):
+    return x.mean(axis=1)
+
+
+def np_deviations(x):
+    return x.shape[1] * x.var(axis=1)
+
+
+def bn_aggr(dst, data):
+    counts, means, squares = (value(data)[:, k::3] for k in range(3))
+    total = counts.sum(axis=1)
+    mean = (counts * means).sum(axis=1) / total
+    return {"dst": np.stack([mean, (squares + counts * (means - mean[:, None]) ** 2).sum(axis=1) / total], axis=1)}
+
+
+def max8(dst, src):
+    return {"dst": -np.sort(-value(src), axis=1)[:, :8]}
+
+
+def nc_find_index8(dst, data, vals):
+    out = np.full(dst.array.shape, 2.0**32 - 1)
+    for p, row in enumerate(value(vals)):
+        free = list(value(data)[p])
+        for k, v in enumerate(row):
+            if v in free:
+                out[p, k] = free.index(v)
+                free[free.index(v)] = None
+    return {"dst": out}
+
+
 NKI = {
     "nisa.dma_copy": copy,
     "nisa.dma_transpose": dma_transpose,
@@ -222,6 +275,12 @@ NKI = {
     "nisa.tensor_copy_predicated": tensor_copy_predicated,
     "nisa.select_reduce": select_reduce,
     "nisa.tensor_scalar_reduce": tensor_scalar_reduce,
+    "nisa.range_select": range_select,
+    "nisa.tensor_partition_reduce": tensor_partition_reduce,
+    "nisa.bn_stats": bn_stats,
+    "nisa.bn_aggr": bn_aggr,
+    "nisa.max8": max8,
+    "nisa.nc_find_index8": nc_find_index8,
     "nisa.tensor_scalar_cumulative": tensor_scalar_cumulative,
     "nisa.tensor_tensor_scan": tensor_tensor_scan,
 }
@@ -235,7 +294,7 @@ FORMS = [
 
 
 def shape_of(rule):
-    return tuple(EXTENTS[a] for a in rule.axes)
+    return tuple(int(a) if a.isdigit() else EXTENTS[a] for a in rule.axes)
 
 
 def example(form, rng):
@@ -258,7 +317,7 @@ def keyword_arguments(form, operands, results, attributes):
     """The printed call, evaluated."""
     values = {n: f"v[{n!r}]" for n in (*operands, *results)}
     scope = {**NAMES, "v": {**operands, **results}}
-    sizes = {a: str(EXTENTS[a]) for r in form.results for a in r.axes}
+    sizes = {a: str(EXTENTS[a]) for r in form.results for a in r.axes if a.isidentifier()}
     return {k: eval(text, scope) for k, text in form.spelled_arguments(values, attributes, sizes)}
 
 

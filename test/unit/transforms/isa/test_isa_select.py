@@ -143,6 +143,33 @@ CASES = {
         ["tensor_scalar_reduce"],
         narrow=True,
     ),
+    # Integers.
+    "nearest integer": Case("round(x0[p, f])", np.rint, ["tensor_copy", "tensor_copy"]),
+    "floor": Case(
+        "floor(mul(x0[p, f], 3))",
+        lambda x: np.floor(3 * x),
+        ["tensor_scalar", "scalar_tensor_tensor", "tensor_tensor"],
+    ),
+    "floor into integers": Case(
+        "floor(x0[p, f])", np.floor, ["tensor_copy", "tensor_tensor", "tensor_tensor"], result="i32"
+    ),
+    "remainder": Case(
+        "sub(x0[p, f], mul(floor(div(x0[p, f], 2)), 2))",
+        lambda x: x % 2,
+        ["tensor_scalar", "scalar_tensor_tensor", "tensor_tensor", "scalar_tensor_tensor"],
+    ),
+    "integers and floats": Case(
+        "mul(x0[p, f], x1[p, f])", lambda x, y: x * y, ["tensor_tensor"], ("i8", "f32"), result="f32"
+    ),
+    # Functions beyond the range of their tables.
+    "sine": Case(
+        "sin(mul(x0[p, f], 20))",
+        lambda x: np.sin(20 * x),
+        [*["tensor_scalar"] * 2, *["scalar_tensor_tensor"] * 2, "tensor_scalar", "activation"],
+    ),
+    "cosine": Case(
+        "cos(x0[p, f])", np.cos, [*["tensor_scalar"] * 2, *["scalar_tensor_tensor"] * 2, "tensor_scalar", "activation"]
+    ),
     # Positions.
     "causal": Case("(if at_k + f <= at_m + p then x0[p, f] else 0)", np.tril, ["affine_select"], attributes=PLACES),
     "causal the other way": Case(
@@ -259,13 +286,13 @@ def test_leaf(name: str, tmp_path: Path) -> None:
     seen = given or [np.zeros((ROWS, COLUMNS), np.float32)]
     expected = np.asarray(case.numpy(*(x.astype(np.float64) for x in seen)), np.float64)
     (out,) = lowered.run(tmp_path, *seen).outputs
-    np.testing.assert_allclose(out.astype(np.float64), expected, rtol=1e-5)
+    np.testing.assert_allclose(out.astype(np.float64), expected, rtol=1e-5, atol=2e-7)
 
 
 @pytest.mark.parametrize(
     ("element", "attributes"),
     [
-        ("cos(x0[p, f])", ""),
+        ("mul(p * f, x0[p, f])", ""),
         ("(if f // 2 == p then x0[p, f] else 0)", ""),
         ("sum(j < f + 2: x0[p, j])", ""),
         ("sum(j < size_K: x0[p, j])", "<size_K: index>"),
@@ -274,3 +301,30 @@ def test_leaf(name: str, tmp_path: Path) -> None:
 def test_what_no_instruction_computes_is_refused(element: str, attributes: str) -> None:
     with pytest.raises(UnsupportedError, match="no instructions of trn2 compute"):
         Lowered(Case(element, np.copy, [], attributes=attributes, whole=True).text())
+
+
+ACROSS = """
+func.func @f(%x: tensor<?x?xf32, ["M", "K"]>) -> tensor<?xf32, ["K"]> {
+  %zero = tile.index "0"
+  %one = tile.index "1"
+  %M = tile.index "M"
+  %K = tile.index "K"
+  %out = tile.empty (%K) : tensor<?xf32, ["K"]>
+  %r = tile.for k.tile (%k, %kn) = %zero to %K step "7" (collect %p = %out : tensor<?xf32, ["K"]>) {
+    %a = tile.load %x[%zero along p, %k along f] (%M, %kn) : tensor<?x?xf32, ["M", "K"]> -> !tile.tile<["M", "7"], f32, sbuf>
+    %y = tile.leaf "op leaf(a[K, F]) -> c[1, F] { c[0, f] = max(k < K: a[k, f]) }" (%a) : (!tile.tile<["M", "7"], f32, sbuf>) -> !tile.tile<["1", "7"], f32, sbuf>
+    %q = tile.store %y into %p[%k along f] : !tile.tile<["1", "7"], f32, sbuf>, tensor<?xf32, ["K"]>
+    tile.yield %q : tensor<?xf32, ["K"]>
+  }
+  func.return %r : tensor<?xf32, ["K"]>
+}
+"""  # noqa: E501
+
+
+def test_maximum_over_partitions(tmp_path: Path) -> None:
+    lowered = Lowered(ACROSS)
+    assert lowered.instructions == ["tensor_partition_reduce"]
+    assert [v.verdict for v in lowered.proved()] == ["proved", "proved"]
+    x = np.random.default_rng(7).normal(size=(ROWS, COLUMNS)).astype(np.float32)
+    (out,) = lowered.run(tmp_path, x).outputs
+    np.testing.assert_array_equal(out, x.max(axis=0))
