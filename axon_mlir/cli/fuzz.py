@@ -46,7 +46,9 @@ def register(subparsers: Subparsers) -> None:
     parser.add_argument(
         "--ops", type=int, default=COUNTS[1], metavar="N", help=f"most operations (default {COUNTS[1]})"
     )
-    parser.add_argument("--timeout", type=float, default=60.0, metavar="S", help="seconds for a program (default 60)")
+    parser.add_argument(
+        "--timeout", type=float, default=60.0, metavar="S", help="processor time for a program (default 60)"
+    )
     parser.add_argument("--shrink", type=float, default=120.0, metavar="S", help="seconds to make a failure smaller in")
     parser.add_argument("--show", action="store_true", help="print the programs instead of trying them")
     add_device_argument(parser)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import multiprocessing
 import shlex
+import signal
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -30,8 +31,8 @@ RESULTS, ABOUT = "results.jsonl", "campaign.json"
 
 EACH = 60
 """Programs after which a worker makes place for a new one: terms are kept as long as a process lives."""
-GRACE = 30.0
-"""Seconds after all limits of a program at which its worker, which has not kept them, is ended."""
+SLACK, GRACE = 4.0, 60.0
+"""A worker that has kept no limit is ended after so many times all limits of its program, in real time, and seconds."""
 
 
 @dataclass(frozen=True)
@@ -198,7 +199,7 @@ class _Worker:
 def _reports(settings: Settings, numbers: Sequence[int], jobs: int) -> Iterator[Report]:
     """Reports as they come in; no process is left when this ends, however it ends."""
     pending = list(reversed(numbers))
-    limit = settings.seconds * 2 + settings.shrink_seconds + GRACE
+    limit = SLACK * (settings.seconds * 2 + settings.shrink_seconds) + GRACE
     workers: dict[Any, _Worker] = {}
     try:
         while pending or workers:
@@ -234,7 +235,12 @@ def _start(workers: dict[Any, _Worker], settings: Settings, number: int, limit: 
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
     process = context.Process(target=serve, args=(theirs, settings), daemon=True)
-    process.start()
+    # Ctrl-C is for this process: a worker inherits that it is blocked, from its first instruction on.
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        process.start()
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
     theirs.close()
     ours.send(number)
     workers[ours] = _Worker(process, ours, number, time.monotonic() + limit)

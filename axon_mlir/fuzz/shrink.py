@@ -20,7 +20,7 @@ SMALL = (1, 2, 3, 5)
 
 def shrink(program: Program, fails: Callable[[Program], bool], *, seconds: float = 120.0, trials: int = 200) -> Program:
     """The smallest program found that fails, within a budget; nothing in the search is random."""
-    ends = time.monotonic() + seconds
+    ends = time.process_time() + seconds
     seen = {program.source()}
     while True:
         for candidate in _candidates(program):
@@ -28,7 +28,7 @@ def shrink(program: Program, fails: Callable[[Program], bool], *, seconds: float
             if text in seen or _runs(candidate) is None:
                 continue
             seen.add(text)
-            if trials <= 0 or time.monotonic() > ends:
+            if trials <= 0 or time.process_time() > ends:
                 return program.renamed()
             trials -= 1
             if fails(candidate.renamed()):

@@ -47,7 +47,7 @@ SEEDS = (0, 1)
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a program: the verdict, at which stage, why, and how long the stages took."""
+    """What became of a program: the verdict, at which stage, why, and the processor time; stages with their time."""
 
     verdict: Word
     stage: str = ""
@@ -120,7 +120,7 @@ class Progress(Observer):
 
 def run_trial(program: Program, folder: Path, device: str, progress: Progress | None = None) -> Outcome:
     """Take a program through the pipeline; files go to `folder`. `progress` says how far it came."""
-    started = time.monotonic()
+    started = time.process_time()
     progress = progress or Progress()
     try:
         found = _verdict(program, folder, device, progress)
@@ -130,7 +130,7 @@ def run_trial(program: Program, folder: Path, device: str, progress: Progress | 
         found = Outcome("crash", progress.stage, "RecursionError", _traceback(error))
     except Exception as error:
         found = Outcome("crash", progress.stage, _said(error), _traceback(error))
-    seconds = round(time.monotonic() - started, 3)
+    seconds = round(time.process_time() - started, 3)
     return Outcome(found.verdict, found.stage, found.reason, found.detail, seconds, progress.report())
 
 
