@@ -50,6 +50,10 @@ _SAMPLES = ((2, 3, 5, 7, 11, 13), (3, 2, 7, 5, 13, 11), (1, 4, 2, 3, 6, 5), (128
 """Sizes at which two shapes that are not provably equal are compared."""
 
 
+_WHY = {"sat": "it does not follow", "unknown": "the solver has not decided it within its budget"}
+"""What an answer means for a goal that it does not prove."""
+
+
 @dataclass
 class Proof:
     """What a proof consists of: every query with its answer, and the lemma instances."""
@@ -114,13 +118,20 @@ class Proof:
         if answer != "unsat" and query.exact != query.text:
             answer = solve(query.exact, rlimit=EXACT_RLIMIT, obligation=obligation)
             used = replace(query, text=query.exact)
-        done = Discharged(query.kind, where, query.goal, "proved" if answer == "unsat" else "unknown")
+        if answer == "unsat":
+            done = Discharged(query.kind, where, query.goal, "proved")
+        else:
+            done = Discharged(query.kind, where, query.goal, "unknown", _WHY[answer])
         self.discharged.append(done)
         if answer != "unsat":
             self.failed.append(done)
             return False
         self.queries.append((used, where))
         return True
+
+    def why(self) -> str:
+        """Why the obligation that was asked for last is open."""
+        return self.discharged[-1].why if self.discharged else ""
 
     def decide(self, context: Context, goal: t.Condition, where: str) -> bool:
         """Whether an integer condition follows; recorded only when it does."""
@@ -130,9 +141,9 @@ class Proof:
 
 
 class NotProved(Exception):
-    """The proof stops here."""
+    """The proof stops here: the reason's name, and what is open."""
 
-    def __init__(self, reason: str, detail: str = ""):
+    def __init__(self, reason: str, detail: str):
         super().__init__(reason)
         self.reason = reason
         self.detail = detail
@@ -324,6 +335,7 @@ def compare_shapes(left: Denotation, right: Denotation, proof: Proof) -> _Shapes
             if proof.ask(integer_query("shape", (), t.equal(d, e)), f"result {n}"):
                 continue
             proof.failed.clear()
+            why = proof.why()
             detail = f"axis {axis} of result {n} is {d} before and {e} after"
             for sample in _SAMPLES:
                 symbols = sorted({str(s) for s in d.symbols() | e.symbols()})
@@ -332,7 +344,7 @@ def compare_shapes(left: Denotation, right: Denotation, proof: Proof) -> _Shapes
                 if x != y:
                     dims = {str(k): v for k, v in env.items()}
                     return _Shapes("refuted", detail, Counterexample(dims, (), n, (axis,), x, y))
-            return _Shapes("unknown", detail)
+            return _Shapes("unknown", f"{detail}: {why}")
     return None
 
 
@@ -346,18 +358,18 @@ def at_common_indices(value: t.Comprehension) -> t.Comprehension:
 def prove_pair(left: Denotation, right: Denotation, proof: Proof, deadline: float | None = None) -> None:
     """Prove that the second denotation refines the first; NotProved when some step does not go through."""
 
-    def still() -> None:
+    def still(what: str) -> None:
         if deadline is not None and time.monotonic() > deadline:
-            raise NotProved("timeout")
+            raise NotProved("timeout", f"time is over before {what}")
 
     for denotation in (right, left):
         for o in denotation.obligations:
-            still()
+            still(f"{o.kind} at {o.where}")
             if not proof.ask(integer_query(o.kind, o.hypotheses, o.goal), o.where):
-                raise NotProved("obligation", f"{o.kind} at {o.where}: {t.text(o.goal)}")
+                raise NotProved("obligation", f"{o.kind} at {o.where}: {t.text(o.goal)}: {proof.why()}")
     for n, outputs in enumerate(zip(left.outputs, right.outputs, strict=True)):
         for a, b in by_remainder(*outputs):
-            still()
+            still(f"equality of result {n}")
             _prove_output(n, at_common_indices(a), at_common_indices(b), proof)
 
 
@@ -372,7 +384,9 @@ def resolved(value: t.Comprehension, context: Context, where: str, proof: Proof)
     for around, fold in folds(body, context):
         goal = extent_goal(fold)
         if goal != t.TRUE and not proof.ask(integer_query("extent", around, goal), where):
-            raise NotProved("extent", f"{where}: the range of a {fold.monoid} may be empty: {fold.extent}")
+            raise NotProved(
+                "extent", f"{where}: the range of a {fold.monoid} may be empty: {fold.extent}: {proof.why()}"
+            )
     if stray(without(body)):
         raise NotProved("infinity", f"{where}: an infinity takes part in arithmetic")
     return body
@@ -409,7 +423,8 @@ def _prove_defined(
             continue
         if query is None or not proof.ask(query, where):
             text = query.goal if query is not None else t.text(wanted.argument)
-            raise NotProved("definedness", f"{where}: {wanted.function} needs {text}")
+            why = proof.why() if query is not None else "no question about reals says it"
+            raise NotProved("definedness", f"{where}: {wanted.function} needs {text}: {why}")
         if solve(query.premises) == "unsat":
             raise NotProved("contradiction", f"{where}: the first program is defined nowhere")
     proof.lemmas |= known.lemmas
@@ -450,7 +465,7 @@ def _prove_tiles(
         goal = t.conj([t.at_most(const(0), n), t.at_most(const(1), s)])
         for around in tile_contexts(n, s, cases, context):
             if goal != t.TRUE and not proof.ask(integer_query("tile", around, goal), where):
-                raise NotProved("tile", f"{where}: n = {n}, s = {s}")
+                raise NotProved("tile", f"{where}: n = {n}, s = {s}: {proof.why()}")
 
 
 def _prove_residual(x: Poly, y: Poly, attempt: Attempt, context: Context, where: str, proof: Proof) -> None:
@@ -472,7 +487,8 @@ def _prove_residual(x: Poly, y: Poly, attempt: Attempt, context: Context, where:
             proof.failed.clear()
     except NotReal as error:
         raise NotProved("infinity", f"{where}: {error}") from error
-    raise NotProved("different", f"{where}: {_shortened(poly_text(x))}\nagainst {_shortened(poly_text(y))}")
+    said = f"{where}: {_shortened(poly_text(x))}\nagainst {_shortened(poly_text(y))}"
+    raise NotProved("different", f"{said}\nneither facts about their parts nor induction over a size close it")
 
 
 def _shortened(text: str) -> str:

@@ -53,12 +53,14 @@ class Counterexample:
 
 @dataclass(frozen=True)
 class Discharged:
-    """One obligation and how it went: `status` is `proved` or `unknown`."""
+    """One obligation and how it went: `status` is `proved` or `unknown`; `why`: what the solver says of one that is
+    open."""
 
     kind: str
     where: str
     text: str
     status: str
+    why: str = ""
 
 
 @dataclass(frozen=True)
@@ -80,6 +82,12 @@ class Verdict:
     detail: str = ""
     constants: tuple[str, ...] = ()
     cached: bool = False
+
+    def __post_init__(self):
+        if self.verdict != "proved" and not self.reason:
+            raise ValueError(f"{self.verdict} for no reason")
+        if self.verdict == "unknown" and not self.detail:
+            raise ValueError(f"unknown for the reason '{self.reason}', and nothing says what is open")
 
     def to_json(self) -> dict[str, Any]:
         """The JSON form of `axon prove --json`."""
@@ -112,5 +120,5 @@ class Verdict:
             lines.append(f"  at {dims}: result {c.output}[{at}] is {c.left!r} before and {c.right!r} after")
         for o in self.obligations:
             if o.status != "proved":
-                lines.append(f"  not discharged: {o.kind} at {o.where}")
+                lines.append(f"  not discharged: {o.kind} at {o.where}: {o.text} ({o.why})")
         return "\n".join(lines)
