@@ -87,6 +87,10 @@ def _atom_key(atom: Atom) -> tuple[int, str, int]:
             return (3, str(atom), 0)
 
 
+def _monomial_key(term: tuple[Monomial, int]) -> tuple[tuple[int, str, int], ...]:
+    return tuple(map(_atom_key, term[0]))
+
+
 class Index:
     """An integer polynomial. Build with `const`, `size`, `of_var`, operators, `minimum`, `maximum`."""
 
@@ -98,7 +102,9 @@ class Index:
     _interned: ClassVar[dict[tuple[tuple[Monomial, int], ...], Index]] = {}
 
     def __new__(cls, terms: Mapping[Monomial, int]) -> Index:
-        items = tuple(sorted(((m, c) for m, c in terms.items() if c), key=lambda t: tuple(map(_atom_key, t[0]))))
+        items = tuple(term for term in terms.items() if term[1])
+        if len(items) > 1:
+            items = tuple(sorted(items, key=_monomial_key))
         found = cls._interned.get(items)
         if found is None:
             found = object.__new__(cls)
@@ -121,8 +127,11 @@ class Index:
         return self is other or (isinstance(other, Index) and self.terms == other.terms)
 
     def __add__(self, other: IndexLike) -> Index:
+        more = index(other).terms
+        if not more:
+            return self
         out = dict(self.terms)
-        for m, c in index(other).terms:
+        for m, c in more:
             out[m] = out.get(m, 0) + c
         return Index(out)
 
@@ -132,16 +141,27 @@ class Index:
         return Index({m: -c for m, c in self.terms})
 
     def __sub__(self, other: IndexLike) -> Index:
-        return self + (-index(other))
+        less = index(other).terms
+        if not less:
+            return self
+        out = dict(self.terms)
+        for m, c in less:
+            out[m] = out.get(m, 0) - c
+        return Index(out)
 
     def __rsub__(self, other: IndexLike) -> Index:
         return index(other) - self
 
     def __mul__(self, other: IndexLike) -> Index:
+        factor = index(other)
+        if factor == ONE:
+            return self
+        if self == ONE:
+            return factor
         out: dict[Monomial, int] = {}
         for m1, c1 in self.terms:
-            for m2, c2 in index(other).terms:
-                m = tuple(sorted(m1 + m2, key=_atom_key))
+            for m2, c2 in factor.terms:
+                m = tuple(sorted(m1 + m2, key=_atom_key)) if m1 and m2 else m1 or m2
                 out[m] = out.get(m, 0) + c1 * c2
         return Index(out)
 
@@ -268,6 +288,9 @@ def _text(term: Index) -> str:
 @cache
 def const(value: int) -> Index:
     return Index({(): value})
+
+
+ONE = const(1)
 
 
 def index(value: IndexLike) -> Index:

@@ -237,7 +237,8 @@ def poly_text(p: Poly) -> str:
 
 
 def make_poly(terms: Mapping[Mono, Fraction]) -> Poly:
-    return Poly(tuple(sorted(((m, c) for m, c in terms.items() if c), key=lambda x: mono_text(x[0]))))
+    kept = tuple(term for term in terms.items() if term[1])
+    return Poly(kept if len(kept) < 2 else tuple(sorted(kept, key=lambda x: mono_text(x[0]))))
 
 
 def lone(a: Atom) -> Poly:
@@ -632,8 +633,7 @@ class Normalizer:
                 if e == 0:
                     continue
             kept[a] = e
-        mono = tuple(sorted(kept.items(), key=lambda x: (atom_text(x[0]), x[1])))
-        out = make_poly({mono: coefficient})
+        out = make_poly({_sorted_mono(kept): coefficient})
         for p, n in expand:
             for _ in range(n):
                 out = self.mul(out, p)
@@ -1363,6 +1363,8 @@ def _fixes(g: Guarded, v: Var) -> bool:
 
 
 def _sorted_mono(exponents: Mapping[Atom, Fraction]) -> Mono:
+    if len(exponents) < 2:
+        return tuple(exponents.items())
     return tuple(sorted(exponents.items(), key=lambda x: (atom_text(x[0]), x[1])))
 
 

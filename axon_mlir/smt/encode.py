@@ -10,7 +10,8 @@ so an `unsat` stays true; `exact` is the same query with the products.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from axon_mlir.semantics import terms as t
 from axon_mlir.semantics.index import Atom, Div, Index, Min, Monomial, Size, Var, of_var
@@ -181,17 +182,26 @@ class IntegerText:
     def products(self, known: Sequence[Index]) -> list[tuple[Index, Index]]:
         """(inequality, its product with a size) for products that hold no new monomial."""
         sizes = sorted({a for m in self.monomials for a in m if isinstance(a, Size)}, key=str)
+        # Which monomials a size makes of the ones that are there: most products hold a new one.
+        reached = {s: {_without(m, s) for m in self.monomials if s in m} for s in sizes}
         out: list[tuple[Index, Index]] = []
         seen: set[Index] = set()
         for e in known:
+            monomials = [m for m, _ in e.terms if m]
             for s in sizes:
-                scaled = e * Index({(s,): 1})
-                if scaled in seen or all(len(m) < 2 for m, _ in scaled.terms):
+                if not monomials or not all(m in reached[s] for m in monomials):
                     continue
-                if all(len(m) < 2 or m in self.monomials for m, _ in scaled.terms):
+                scaled = e * Index({(s,): 1})
+                if scaled not in seen:
                     seen.add(scaled)
                     out.append((e, scaled))
         return out
+
+
+def _without(m: Monomial, a: Atom) -> Monomial:
+    """A product without one of its factors."""
+    at = m.index(a)
+    return (*m[:at], *m[at + 1 :])
 
 
 def positive(d: Index) -> bool:
@@ -206,6 +216,12 @@ def positive(d: Index) -> bool:
 
 def integer_query(kind: str, hypotheses: Sequence[t.Condition], goal: t.Condition) -> Query:
     """The question whether the goal follows; hypotheses about reals are left out."""
+    return replace(written(tuple(hypotheses), goal), kind=kind)
+
+
+@lru_cache(maxsize=4096)
+def written(hypotheses: Sequence[t.Condition], goal: t.Condition) -> Query:
+    """A query of no kind. It is asked for again and again: when a choice is looked for, and when it is recorded."""
     kept = [h for h in hypotheses if t.is_integer(h)]
     renamed = canonical([*kept, goal])
     assumed, wanted = renamed[:-1], renamed[-1]
@@ -225,7 +241,7 @@ def integer_query(kind: str, hypotheses: Sequence[t.Condition], goal: t.Conditio
     defined = [f"(assert {d})" for d in text.products_defined]
     refuted = [f"(assert (not {conclusion}))"]
     return Query(
-        kind,
+        "",
         tuple(map(t.text, assumed)),
         t.text(wanted),
         script([*lines, *refuted]),

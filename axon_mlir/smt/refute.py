@@ -54,11 +54,13 @@ def refute(
     *,
     narrowed: Mapping[Size | Var, Index] | None = None,
     large: bool = False,
+    few: bool = False,
 ) -> Refutation | None:
     """Look for inputs on which the functions differ.
 
     `binding` maps the size symbols of the second function to those of the first, `narrowed` those of the first that
     the second fixes. `large`: at sizes that take every loop twice, which may be slow, instead of small ones.
+    `few`: with one input for each assignment of sizes, for a pair that is expected to be equal.
     """
     for sampled in sample_sizes(before, denotations, large=large):
         dims = _narrowed(sampled, narrowed)
@@ -66,7 +68,7 @@ def refute(
         if shapes is None:
             continue
         big = max((int(np.prod(s)) for s in shapes), default=0) > 10_000 or math.prod(dims.values()) > _POINTS
-        for seed in range(1 if big else 4):
+        for seed in range(1 if big or few else 4):
             inputs = sample_inputs(before, shapes, seed)
             found = compare(before, after, inputs, dims, binding)
             if found is not None:
