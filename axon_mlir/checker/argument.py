@@ -103,7 +103,7 @@ class Argument:
     def body(self, value: t.Comprehension, context: Context) -> t.Term:
         """A result at `o0`, `o1`, ... without the guards that are decided, and what must hold of it by itself."""
         at = [const(0) if d == 1 else of_var(Var(f"o{k}")) for k, d in enumerate(value.shape)]
-        x = Guards(lambda around, goal: self.follows(around, goal, "guard")).term(value.at(at), context)
+        x = Guards(lambda where, c: self.follows(where, c, "guard"), self.lemmas).term(value.at(at), context)
         if reads_undefined(x):
             raise Rejected("unwritten: an element may be read before it is written")
         for around, f in folds(x, context):

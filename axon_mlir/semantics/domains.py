@@ -177,9 +177,10 @@ def _mix(x: np.ndarray) -> np.ndarray:
 class Field(Domain):
     """Integers modulo the prime 2^31 - 1; products of two elements fit 64 bits.
 
-    A finite field has no order that goes with its arithmetic. Maxima, minima and comparisons are those of the residues:
-    a lattice with the laws that regrouping needs and no other, so that two programs that take the same maxima of the
-    same values agree, as with a hashed function. The infinities are the least and the greatest residue.
+    A finite field has no order that goes with its arithmetic. Maxima, minima and comparisons are those of the residues
+    nearest to zero: a lattice with the laws that regrouping needs, so that two programs that take the same maxima of
+    the same values agree, as with a hashed function; and integers as small as positions compare as integers. The
+    infinities are the least and the greatest residue.
     """
 
     p = (1 << 31) - 1
@@ -188,11 +189,18 @@ class Field(Domain):
 
     def constant(self, value: Fraction | str) -> np.ndarray:
         if isinstance(value, str):
-            return np.asarray(0 if value == "-inf" else self.p - 1, dtype=np.int64)
+            return np.asarray(self.p // 2 + (value == "-inf"), dtype=np.int64)
         return np.asarray(value.numerator * pow(value.denominator, -1, self.p) % self.p, dtype=np.int64)
 
     def integers(self, values: np.ndarray | int) -> np.ndarray:
         return np.asarray(values, dtype=np.int64) % self.p
+
+    def signed(self, x: np.ndarray) -> np.ndarray:
+        """The residues nearest to zero."""
+        return np.asarray(np.where(x > self.p // 2, x - self.p, x))
+
+    def compare(self, relation: str, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        return super().compare(relation, self.signed(a), self.signed(b))
 
     def power(self, x: np.ndarray, n: int) -> np.ndarray:
         out, base = np.ones_like(x), x % self.p
@@ -240,10 +248,9 @@ class Field(Domain):
                 return self.hashed("rsqrt", args)
             case "power":
                 return self._power(args[0], args[1])
-            case "max":
-                return np.maximum(args[0], args[1])
-            case "min":
-                return np.minimum(args[0], args[1])
+            case "max" | "min":
+                order = np.maximum if function == "max" else np.minimum
+                return order(self.signed(args[0]), self.signed(args[1])) % p
             case "round":
                 raise NotInDomain("rounding in a finite field")
             case _ if FUNCTIONS[function].definition is not None:
@@ -281,7 +288,7 @@ class Field(Domain):
             return out
         if array.shape[0] == 0:
             return np.broadcast_to(self.constant("-inf" if monoid == "max" else "inf"), array.shape[1:]).copy()
-        return np.asarray(MONOIDS[monoid].ufunc.reduce(array, axis=0))
+        return np.asarray(MONOIDS[monoid].ufunc.reduce(self.signed(array), axis=0) % self.p)
 
     def einsum(self, spec: str, arrays: Sequence[np.ndarray]) -> np.ndarray:
         left, out = spec.split("->")

@@ -2,17 +2,22 @@
 """Guards: what is decided where a term stands leaves the term.
 
 A `Select` whose condition (or its negation) follows from where it stands is replaced by its branch; of a conjunction
-the decided parts leave. Whether a condition follows is asked of the caller.
+the decided parts leave. Folds that loops have cut are put together: tiles of one range (lemma `tile`), and a range and
+the one that begins where it ends (lemma `split`). Whether a condition follows is asked of the caller.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import reduce
+from itertools import permutations
 
 from axon_mlir.semantics import terms as t
 from axon_mlir.semantics.denotation import range_of
-from axon_mlir.semantics.index import Index
+from axon_mlir.semantics.functions import MONOIDS, Monoid
+from axon_mlir.semantics.index import Index, Size, Var, branches, ceil_div, const, fresh_var, minimum, of_var
+from axon_mlir.semantics.spelling import spelled
 from axon_mlir.semantics.walk import Context
 
 
@@ -22,6 +27,7 @@ class Guards:
 
     follows: Callable[[Context, t.Condition], bool]
     """Whether a condition about indices follows from a context."""
+    lemmas: set[str] = field(default_factory=set[str])
     _memo: dict[tuple[t.Term, Context], t.Term] = field(default_factory=dict[tuple[t.Term, Context], t.Term])
 
     def term(self, x: t.Term, context: Context) -> t.Term:
@@ -38,9 +44,9 @@ class Guards:
             case t.Const() | t.IndexValue() | t.Read():
                 return x
             case t.Apply(f, args):
-                return t.Apply(f, tuple(self.term(a, context) for a in args))
+                return self._joined(t.Apply(f, tuple(self.term(a, context) for a in args)), context)
             case t.Fold(m, v, n, body):
-                return t.fold(m, v, n, self.term(body, (*context, *range_of(v, n))))
+                return self._untiled(t.fold(m, v, n, self.term(body, (*context, *range_of(v, n)))), context)
             case t.Select(c, a, b):
                 left = self.condition(c, context)
                 if left == t.TRUE:
@@ -48,6 +54,59 @@ class Guards:
                 if left == t.FALSE:
                     return self.term(b, context)
                 return t.select(left, self.term(a, (*context, left)), self.term(b, (*context, t.negate(left))))
+
+    def _untiled(self, x: t.Term, context: Context) -> t.Term:
+        """A fold over tiles and inside them as one over the range that they tile."""
+        if not isinstance(x, t.Fold):
+            return x
+        between: list[t.Fold] = []
+        inner = x.body
+        while isinstance(inner, t.Fold) and inner.monoid == x.monoid:
+            apart = inner.extent.symbols().isdisjoint(f.var for f in between)
+            for length, step in _tilings(x, inner.extent) if apart else ():
+                k = fresh_var(inner.var.name)
+                body = t.substitute(inner.body, {inner.var: of_var(k) - step * of_var(x.var)})
+                covered = None if x.var in t.free_symbols(body) else self._covered(x.extent, length, step, context)
+                if covered is None:
+                    continue
+                self.lemmas.add("tile")
+                for f in reversed(between):
+                    body = t.Fold(f.monoid, f.var, f.extent, body)
+                return t.fold(x.monoid, k, covered, body)
+            if x.var in inner.extent.symbols():
+                break
+            between.append(inner)
+            inner = inner.body
+        return x
+
+    def _covered(self, count: Index, length: Index, step: Index, context: Context) -> Index | None:
+        """What so many tiles cover: all of a length, or a part that full tiles fill; None where neither is known."""
+        if not self.follows(context, t.conj([t.at_most(const(0), length), t.at_most(const(1), step)])):
+            return None
+        if count == ceil_div(length, step):
+            return length
+        full = count * step
+        return full if full == length or self.follows(context, t.at_most(full, length)) else None
+
+    def _joined(self, x: t.Apply, context: Context) -> t.Term:
+        """Two folds of one body, one from 0 on and one from where that ends, as one."""
+        monoid = next((m for m in MONOIDS.values() if m.function == x.function), None)
+        if monoid is None:
+            return x
+        parts = list(_operands(x, monoid))
+        for a, b in permutations([p for p in parts if isinstance(p, t.Fold) and p.monoid == monoid.name], 2):
+            assert isinstance(a, t.Fold) and isinstance(b, t.Fold)
+            here: dict[Size | Var, Index] = {b.var: of_var(Var("k"))}
+            there: dict[Size | Var, Index] = {a.var: a.extent + of_var(Var("k"))}
+            if spelled(b.body, here) is not spelled(a.body, there):
+                continue
+            if self.follows(context, t.conj([t.at_most(const(0), a.extent), t.at_most(const(0), b.extent)])):
+                self.lemmas.add("split")
+                rest = [p for p in parts if p is not a and p is not b]
+                return reduce(
+                    lambda p, q: t.Apply(x.function, (p, q)), rest, t.fold(a.monoid, a.var, a.extent + b.extent, a.body)
+                )
+        return x
 
     def condition(self, c: t.Condition, context: Context) -> t.Condition:
         """The condition without what the context decides."""
@@ -87,6 +146,27 @@ class Guards:
             if (a.then, a.otherwise) == (t.ZERO, t.ONE):
                 return t.negate(self.condition(a.condition, context))
         return t.RealCompare(relation, a, b)
+
+
+def _tilings(x: t.Fold, extent: Index) -> Iterator[tuple[Index, Index]]:
+    """(n, s) for an inner extent `min(s, n - s * v)`, v being the variable of the outer fold; n = count * s for s."""
+    terms = branches(extent)
+    for step in terms:
+        if x.var in step.symbols():
+            continue
+        rest = [b + step * of_var(x.var) for b in terms if b is not step]
+        length = minimum(*rest) if rest else x.extent * step
+        if x.var not in length.symbols():
+            yield length, step
+
+
+def _operands(x: t.Term, monoid: Monoid) -> Iterator[t.Term]:
+    """What a monoid's function combines, without the neutral element."""
+    if isinstance(x, t.Apply) and x.function == monoid.function:
+        for a in x.args:
+            yield from _operands(a, monoid)
+    elif x != t.number(monoid.neutral):
+        yield x
 
 
 def _as_index(x: t.Term) -> Index | None:

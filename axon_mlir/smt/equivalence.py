@@ -380,6 +380,7 @@ def resolved(value: t.Comprehension, context: Context, where: str, proof: Proof)
     """The body without decided guards; its folds have the extents that the lemmas presuppose."""
     resolver = Resolver()
     body = resolver.term(value.body, context)
+    proof.lemmas |= resolver.lemmas
     for around, goal in resolver.decided:
         proof.ask(integer_query("guard", around, goal), where)
     if reads_undefined(body):

@@ -18,6 +18,7 @@ from axon_mlir.semantics.functions import MONOIDS
 from axon_mlir.semantics.guards import Guards
 from axon_mlir.semantics.index import Index, Size, Var, const, of_var
 from axon_mlir.semantics.pieces import as_index
+from axon_mlir.semantics.spelling import spelled
 
 Extents = Mapping[Var, Index]
 """The variables around a term, outermost first, and their extents."""
@@ -166,36 +167,6 @@ def bounded(x: t.Fold, extents: Extents) -> tuple[Index, t.Condition]:
 def neutral(monoid: str) -> t.Term:
     """The neutral element."""
     return t.number(MONOIDS[monoid].neutral)
-
-
-def spelled(x: t.Term, names: Mapping[Size | Var, Index]) -> t.Term:
-    """A term with its variables named by where they are bound: equal for terms that differ in names only."""
-    match x:
-        case t.Fold(m, v, n, body):
-            own = of_var(Var(f"folded{len(names)}"))
-            bound = own.atom
-            assert isinstance(bound, Var)
-            return t.Fold(m, bound, n.substitute(names), spelled(body, {**names, v: own}))
-        case t.Apply(f, args):
-            return t.Apply(f, tuple(spelled(a, names) for a in args))
-        case t.Select(c, a, b):
-            return t.Select(_spelled(c, names), spelled(a, names), spelled(b, names))
-        case _:
-            return t.substitute(x, names)
-
-
-def _spelled(c: t.Condition, names: Mapping[Size | Var, Index]) -> t.Condition:
-    match c:
-        case t.RealCompare(r, a, b):
-            return t.RealCompare(r, spelled(a, names), spelled(b, names))
-        case t.And(parts):
-            return t.And(tuple(_spelled(p, names) for p in parts))
-        case t.Or(parts):
-            return t.Or(tuple(_spelled(p, names) for p in parts))
-        case t.Not(p):
-            return t.Not(_spelled(p, names))
-        case t.IndexCompare():
-            return t.substitute_condition(c, names)
 
 
 def _factors(x: t.Term) -> list[t.Term]:

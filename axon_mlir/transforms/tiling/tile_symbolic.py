@@ -428,7 +428,7 @@ class _Builder:
                 leaf_text(c, inner, reads, (part, free), fold=monoid),
                 monoid,
                 frozenset(red),
-                dtype="f32" if monoid in ("sum", "prod") else c.result.dtype,
+                dtype=_accumulator(monoid, c.result.dtype),
             )
         )
         self.store(c, self.rounded(c, value, (part or "", ""), outer), part, None, outer)
@@ -443,8 +443,7 @@ class _Builder:
         (read,) = reads_of(inner)
         loaded = self.load(c, read, part, free, path, turn=True)
         before, value = self.value(), self.value()
-        sums = monoid in ("sum", "prod")
-        dtype = "f32" if sums else c.result.dtype
+        dtype = _accumulator(monoid, c.result.dtype)
         function = MONOIDS[monoid].function
         text = (
             f"op leaf(x0[P, F], x1[P, 1]) -> c[P, F] {{ "
@@ -542,6 +541,11 @@ class _Builder:
         name = self.value()
         self.leaves.append(Leaf("compute", name, dims, path, (value,), COPY, dtype=c.result.dtype))
         return name
+
+
+def _accumulator(monoid: str, dtype: str) -> str:
+    """The type in which elements are folded: sums and products in fp32, as is what has no infinity to start from."""
+    return dtype if monoid in ("max", "min") and dtype in FLOATS else "f32"
 
 
 def _place(c: Computation, i: Index) -> Index:

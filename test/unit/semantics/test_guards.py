@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Folds that loops have cut are put together where that is right, and only there."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from axon_mlir.semantics import terms as t
+from axon_mlir.semantics.denotation import range_of
+from axon_mlir.semantics.domains import Rationals
+from axon_mlir.semantics.evaluate import evaluate_comprehension
+from axon_mlir.semantics.index import Index, Var, ceil_div, const, minimum, of_var, size
+from axon_mlir.smt.guards import Resolver
+
+N, B, OUT = size("N"), size("B"), Var("o")
+V, W, X = Var("v", 9001), Var("w", 9002), Var("x", 9003)
+v, w, o = of_var(V), of_var(W), of_var(OUT)
+CONTEXT = range_of(OUT, N)
+
+
+def read(i: Index) -> t.Term:
+    return t.Read("in0", (i,))
+
+
+def tiles(monoid: str, count: Index, extent: Index, body: t.Term) -> t.Term:
+    return t.Fold(monoid, V, count, t.Fold(monoid, W, extent, body))
+
+
+def values(x: t.Term) -> list[object]:
+    """The term at sizes that divide and sizes that do not, for every o."""
+    out: list[object] = []
+    for n, b in product((1, 2, 5, 6), (1, 2, 3, 7)):
+        value = t.Comprehension((N,), (OUT,), x)
+        array = Rationals().integers(np.arange(1, 40) ** 2 % 17)
+        out.append(evaluate_comprehension(value, {"in0": array}, {"N": n, "B": b}, Rationals()).tolist())
+    return out
+
+
+GUARDED = t.select(t.at_most(B * v + w, o), read(B * v + w), t.ZERO)
+PREFIX = tiles("sum", o // B, minimum(B, N - B * v), read(B * v + w))
+REST = t.Fold("sum", X, o - B * (o // B) + 1, read(B * (o // B) + of_var(X)))
+RIGHT = {
+    "ragged tiles": (tiles("max", ceil_div(N, B), minimum(B, N - B * v), read(B * v + w)), 1),
+    "full tiles": (tiles("sum", N, B, read(B * v + w)), 1),
+    "tiles under a guard": (tiles("sum", ceil_div(N, B), minimum(B, N - B * v), GUARDED), 1),
+    "the tiles before": (PREFIX, 1),
+    "the tiles before and this one so far": (t.Apply("add", (t.ZERO, t.Apply("add", (PREFIX, REST)))), 1),
+    "in the other order": (t.Apply("add", (REST, PREFIX)), 1),
+    "a fold between": (
+        t.Fold(
+            "sum",
+            V,
+            ceil_div(N, B),
+            t.Fold("sum", X, const(3), t.Fold("sum", W, minimum(B, N - B * v), read(B * v + w + of_var(X)))),
+        ),
+        2,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_put_together(name: str) -> None:
+    x, folds = RIGHT[name]
+    guards = Resolver()
+    y = guards.term(x, CONTEXT)
+    assert t.text(y).count(" < ") - t.text(y).count("if") <= folds
+    assert guards.lemmas
+    assert values(x) == values(y)
+
+
+WRONG = {
+    "tiles that overlap": tiles("sum", ceil_div(N, B), minimum(B, N - B * v), read(v + w)),
+    "one tile too many": tiles("sum", ceil_div(N, B) + 1, B, read(v + B * w)),
+    "a tile longer than the step": tiles("sum", ceil_div(N, B), minimum(B + 1, N - B * v), read(B * v + w)),
+    "a factor of the tile": tiles(
+        "sum", ceil_div(N, B), minimum(B, N - B * v), t.Apply("mul", (t.index_value(v), read(B * v + w)))
+    ),
+    "a gap between": t.Apply("add", (t.Fold("sum", V, o, read(v)), t.Fold("sum", W, N - o, read(o + w + 1)))),
+    "another monoid": t.Apply("max", (t.Fold("sum", V, o, read(v)), t.Fold("sum", W, N - o, read(o + w)))),
+    "a range that may be less than nothing": t.Apply(
+        "add", (t.Fold("sum", V, o - 1, read(v)), t.Fold("sum", W, N - o, read(o - 1 + w)))
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_left_alone(name: str) -> None:
+    guards = Resolver()
+    assert guards.term(WRONG[name], CONTEXT) is WRONG[name]
+    assert not guards.lemmas
