@@ -23,7 +23,7 @@ from xdsl.ir import Attribute
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import PassFailedException
 
-from axon_mlir.autotune.exact_check import Execute, check_kernel
+from axon_mlir.autotune.exact_check import Execute, Work, check_kernel
 from axon_mlir.autotune.gate import GateFailed, GateReport, Program, check_numerics
 from axon_mlir.autotune.inputs import integers_of, proxy_sizes, tile_steps
 from axon_mlir.autotune.runner import Runner
@@ -175,6 +175,8 @@ class Compiler:
     observer: Observer = field(default_factory=Observer)
     execute: Execute = run_each
     """How the kernel is executed exactly."""
+    work: Work = field(default_factory=Work)
+    """How large the sizes of that may be."""
 
     def compile(self, module: ModuleOp, trace_seconds: float | None = None) -> Compilation:
         """Compile a module with one function in tensor_hl; `trace_seconds` is what it took to get it.
@@ -250,7 +252,9 @@ class Compiler:
             raise StageFailed(KERNEL, proof.report(), ExitCode.FAILED)
         with self._stage(EXACT, structure.stages, label) as stage:
             self.observer.detail("the text of the kernel, executed exactly")
-            mismatches = check_kernel(kernel, program, self.device, seed=self.seed, execute=self.execute)
+            mismatches = check_kernel(
+                kernel, program, self.device, seed=self.seed, execute=self.execute, work=self.work
+            )
             stage.ok, stage.verdict = not mismatches, "refuted" if mismatches else "checked"
         if mismatches:
             report = "\n".join(["the kernel does not compute the program:", *(f"  {m}" for m in mismatches)])

@@ -34,8 +34,14 @@ Array = NDArray[Any]
 Execute = Callable[..., list[RunResult | AxonError]]
 """What `run_each` does."""
 
-FIELD_WORK, RATIONAL_WORK = 4_000_000_000, 3_000_000
-"""Most multiplications of one run when every size meets every other."""
+
+@dataclass(frozen=True)
+class Work:
+    """Most multiplications of one run when every size meets every other, in the field and in rationals."""
+
+    field: int = 4_000_000_000
+    rational: int = 3_000_000
+
 
 ITERATIONS = 8_000
 """Most iterations of one run when all loops are nested: each is some interpreted instructions, however small."""
@@ -73,27 +79,30 @@ def check_kernel(
     *,
     seed: int = 0,
     execute: Execute = run_each,
+    work: Work = Work(),
 ) -> list[Mismatch]:
     """Run a kernel (a file, or its text) and `func`, the program that it implements, on the same exact inputs.
 
     The kernel is the one named like the function. Sizes come from `sizes_list`, or are chosen from the kernel's loops.
     The result is empty when all elements of all outputs agree in every run. A kernel that raises or breaks a rule of
-    the device is a mismatch too. `execute` runs the kernel, as `run_each` does.
+    the device is a mismatch too. `execute` runs the kernel, as `run_each` does; `work` bounds the sizes
+    that are chosen.
     """
     text = kernel.read_text(encoding="utf-8") if isinstance(kernel, Path) else kernel
     with tempfile.TemporaryDirectory(prefix="axon-exact-") as name:
         path = kernel if isinstance(kernel, Path) else Path(name) / f"{kernel_name(func)}.py"
         if not isinstance(kernel, Path):
             path.write_text(text, encoding="utf-8")
-        sizes = sizes_list or ragged_sizes(text, func)
-        cases = [_case(text, func, at, seed + n, chosen=sizes_list is None) for n, at in enumerate(sizes)]
+        sizes = sizes_list or ragged_sizes(text, func, work)
+        most = work.rational if sizes_list is None else None
+        cases = [_case(text, func, at, seed + n, most) for n, at in enumerate(sizes)]
         runs = _run(path, func, device, cases, execute)
         if sizes_list is None:
             # A kernel that keeps whole rows on chip is made for rows up to the size that it was made for.
             for n, run in enumerate(runs):
                 smaller = _no_larger(cases[n].sizes, func, n)
                 if isinstance(run, HardwareViolation) and run.rule in CAPACITY and smaller != cases[n].sizes:
-                    cases[n] = _case(text, func, smaller, seed + n, chosen=True)
+                    cases[n] = _case(text, func, smaller, seed + n, most)
                     runs[n : n + 1] = _run(path, func, device, cases[n : n + 1], execute)
         out = [m for case, run in zip(cases, runs, strict=True) for m in _compare(case, run)]
     return out
@@ -123,15 +132,16 @@ def _run(
     return [out[n] for n in range(len(cases))]
 
 
-def _case(text: str, func: FuncOp, sizes: Mapping[str, int], seed: int, *, chosen: bool) -> _Case:
+def _case(text: str, func: FuncOp, sizes: Mapping[str, int], seed: int, rational: int | None) -> _Case:
+    """A case; where the program needs rationals, at sizes within so much work."""
     kind: Literal["field", "rational"] = "field"
     arrays = _inputs(func, sizes, kind, seed)
     try:
         expected = evaluate_function(func, arrays, Field())
     except NotInDomain:
         kind = "rational"
-        if chosen:
-            sizes = _within(sizes, ragged_steps(text, func), RATIONAL_WORK, seed, func)
+        if rational is not None:
+            sizes = _within(sizes, ragged_steps(text, func), rational, seed, func)
         arrays = _inputs(func, sizes, kind, seed)
         expected = evaluate_function(func, arrays, Rationals())
     dtypes = [dtype_of(a.type) or dtype_name(a.type) for a in func.body.block.args]
@@ -177,7 +187,7 @@ def _inputs(func: FuncOp, sizes: Mapping[str, int], kind: Literal["field", "rati
 # -- sizes ------------------------------------------------------------------------------------------------------------
 
 
-def ragged_sizes(text: str, func: FuncOp) -> list[dict[str, int]]:
+def ragged_sizes(text: str, func: FuncOp, work: Work = Work()) -> list[dict[str, int]]:
     """Three assignments in which every loop of the kernel runs at least twice and ends ragged, and one in which every
     loop ends even (a bound that is too large by one starts an empty iteration there); all within a cap of work."""
     steps = ragged_steps(text, func)
@@ -199,7 +209,7 @@ def ragged_sizes(text: str, func: FuncOp) -> list[dict[str, int]]:
             more = max(found) if number == 1 and max(found) <= 512 else 0
             rest = tail if tail == 1 else (tail + 2 * position) % least or 1
             sizes[name] = sum(found) + more + (rest if least > 1 else 0)
-        out.append(_within(sizes, steps, FIELD_WORK, number, func))
+        out.append(_within(sizes, steps, work.field, number, func))
     return out
 
 
@@ -309,4 +319,4 @@ class _Loops:
                     self.found[size].append(args[2].value)
 
 
-__all__ = ["Mismatch", "check_kernel", "ragged_sizes", "ragged_steps"]
+__all__ = ["Execute", "Mismatch", "Work", "check_kernel", "ragged_sizes", "ragged_steps"]

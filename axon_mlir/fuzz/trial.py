@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from xdsl.dialects.builtin import ModuleOp
 
 from axon_mlir.autotune.compilation import EXACT, KERNEL, NUMERIC, Compiler, Observer, Stage, StageFailed, function_of
+from axon_mlir.autotune.exact_check import Work
 from axon_mlir.autotune.gate import Yardstick, relative_l2
 from axon_mlir.errors import AxonError, ExitCode, UnsupportedError
 from axon_mlir.frontend.numpy_trace import trace
@@ -37,6 +38,9 @@ WORDS: tuple[Word, ...] = ("passed", "refused", "wrong", "crash", "unproved", "t
 """Verdicts; a timeout is a program that exceeded a limit of time or memory."""
 BAD: tuple[Word, ...] = ("wrong", "crash", "unproved", "timeout")
 """Those that ask for a reproducer."""
+
+WORK = Work(field=100_000_000, rational=100_000)
+"""Sizes of the exact execution: small ones, since there are many programs."""
 
 TRACE = "trace"
 TRACE_TOLERANCE = 1e-9
@@ -171,7 +175,7 @@ def _verdict(program: Program, folder: Path, device: str, progress: Progress) ->
     if isinstance(module, Outcome):
         return module
     runner = _Inline()
-    compiler = Compiler(device, runner, folder / "out", observer=progress, execute=run_here)
+    compiler = Compiler(device, runner, folder / "out", observer=progress, execute=run_here, work=WORK)
     try:
         compiler.compile(module)
     except StageFailed as failure:

@@ -3,15 +3,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from xdsl.dialects.func import FuncOp
 
-from axon_mlir.autotune.exact_check import check_kernel, ragged_sizes, ragged_steps
+from axon_mlir.autotune.exact_check import Work, check_kernel, ragged_sizes, ragged_steps
 from axon_mlir.host.parsing import parse_module
 from axon_mlir.host.registry import make_context
 from axon_mlir.printer_nki import print_kernel
+from axon_mlir.sim import TypedArray, run_here
 from axon_mlir.transforms.isa.isa_allocate import IsaAllocate
 
 PROGRAMS = Path(__file__).parents[2] / "lit" / "printer_nki"
@@ -68,6 +71,23 @@ def mixed(a):
     turns = ragged_sizes(text, func)
     assert all(s["A"] * s["B"] * -(-s["N"] // 16) <= 8000 for s in turns)
     assert any(s["A"] > 128 for s in turns) and any(s["B"] > 128 for s in turns) and all(s["N"] > 16 for s in turns)
+
+
+def test_work_bounds_the_sizes_and_loops_still_run_twice_in_some_turn() -> None:
+    text, func = kernel("matmul"), function(MATMUL, "mm.mlir")
+    turns = ragged_sizes(text, func, Work(field=3_000_000))
+    assert all(s["K"] * s["M"] * s["N"] <= 3_000_000 for s in turns)
+    for name, step in (("K", 128), ("M", 128), ("N", 512)):
+        assert any(s[name] > step for s in turns)
+    given: list[tuple[int, ...]] = []
+
+    def execute(path: Path, name: str, cases: Sequence[Sequence[TypedArray]], **options: Any) -> list[Any]:
+        given.extend(c[0].values.shape for c in cases)
+        return run_here(path, name, cases, **options)
+
+    assert check_kernel(text, func, "trn2", work=Work(field=3_000_000), execute=execute) == []
+    assert given == [(s["K"], s["M"]) for s in turns]
+    assert check_kernel(text.replace("(k > 0)", "True"), func, "trn2", work=Work(field=3_000_000), execute=execute)
 
 
 EDITS = {
