@@ -1462,11 +1462,16 @@ def definition_of(function: str, args: tuple[t.Term, ...]) -> t.Term | None:
 def condition_text(c: t.Condition, n: Normalizer) -> str:
     """A canonical text of a condition."""
     match c:
+        case t.IndexCompare("==", a, b):
+            return f"{min(str(b - a), str(a - b))} == 0"
         case t.IndexCompare(r, a, b):
-            return f"{b - a} {'>' if r == '<' else '>=' if r == '<=' else '=='} 0"
+            return f"{b - a} {'>' if r == '<' else '>='} 0"
         case t.RealCompare(r, a, b):
             gap = n.add(n.term(b), n.scale(n.term(a), Fraction(-1)))
-            return f"{poly_text(gap)} {'>' if r == '<' else '>=' if r == '<=' else '=='} 0"
+            if r == "==":
+                # Either side may be on the left.
+                return f"{min(poly_text(gap), poly_text(n.scale(gap, Fraction(-1))))} == 0"
+            return f"{poly_text(gap)} {'>' if r == '<' else '>='} 0"
         case t.And(parts):
             return "(" + " and ".join(sorted(condition_text(p, n) for p in parts)) + ")" if parts else "true"
         case t.Or(parts):
