@@ -46,7 +46,7 @@ SEEDS = 3
 CASTS = ("cast inserted", "cast removed", "cast moved")
 SQUARE = ("axis", "axes exchanged", "permutation", "broadcast", "contraction", "operands", "sizes confused")
 """What needs axes of one size."""
-PER_KIND = 3
+PER_OPERATOR, PER_GOAL = 2, 1
 """No pair gives more mutants of one kind."""
 KINDS = {
     "operator", "function", "operands", "dropped", "axes exchanged", "mask inverted", "mask shifted", "mask",
@@ -207,7 +207,8 @@ def everything() -> tuple[Case, ...]:
         order.shuffle(mine)
         taken: Counter[str] = Counter()
         for pair, position, text in mine:
-            if taken[pair.title] >= PER_KIND or (not AUDIT and taken.total() >= 3):
+            share = PER_OPERATOR if pair.title.startswith("operator") else PER_GOAL
+            if taken[pair.title] >= share or (not AUDIT and taken.total() >= 3):
                 continue
             mutant = mutated(pair.after, position, kind, text)
             if mutant is not None and differs(pair.after, mutant.function, typed=kind in CASTS):
