@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import cast
 
 from xdsl.dialects.func import FuncOp, ReturnOp
@@ -37,7 +38,7 @@ from axon_mlir.semantics.denotation import dtype_of, place
 from axon_mlir.semantics.functions import MONOIDS
 from axon_mlir.semantics.index import Index, Size, Var, const, parse, size
 from axon_mlir.semantics.shapes import dtype_name, is_tensor, shape_of, strings_of
-from axon_mlir.targets import CallConstant, DType, Form
+from axon_mlir.targets import CallConstant, CallRows, DType, Form
 from axon_mlir.targets.rules import KindRule
 
 WIDTH = 100
@@ -294,6 +295,10 @@ class KernelPrinter:
                 values[rule.name] = self.operand(value)
         for rule, result in zip(form.results, op.results_, strict=True):
             values[rule.name] = self.operand(result)
+        tiles = {rule.name: v for rule, v in op.tile_operands()}
+        values |= {
+            str(a): self.rows(op, tiles[a.tensor], tiles[a.index]) for _, a in form.call if isinstance(a, CallRows)
+        }
         places: dict[Size | Var, Index] = {Var(n): self.terms(v) for n, v in op.placed.items()}
         for name, term in op.immediate_terms.items():
             whole = self.is_whole(op, form, name)
@@ -350,6 +355,15 @@ class KernelPrinter:
         region = self.aliasing.region(value)
         return self.on_chip(region) if isinstance(region, Region) else self.in_hbm(region)
 
+    def rows(self, op: InstructionOp, tensor: SSAValue, index: SSAValue) -> str:
+        """Rows of a tensor in HBM that an index chooses: the first axis runs along the partitions."""
+        region = self.aliasing.region(tensor)
+        if not isinstance(region, HbmRegion) or not region.axes or region.axes[0] != 0 or region.steps[0] != 1:
+            refuse(op, "chooses along another axis than the first of a tensor in HBM")
+        count = self.aliasing.extents(index)[0]
+        chosen = replace(region, extents=(count, region.extents[1]))
+        return f"{self.pattern(chosen)[:-1]}, vector_offset={self.operand(index)}, indirect_dim=0)"
+
     def on_chip(self, region: Region) -> str:
         root, terms = region.root, self.terms
         name = self.variables[root]
@@ -372,6 +386,13 @@ class KernelPrinter:
         slices = _slices(offsets, extents, axes) if all(s == 1 for s in region.steps) else None
         if slices is not None:
             return f"{name}[{', '.join(slices)}]"
+        return self.pattern(region)
+
+    def pattern(self, region: HbmRegion) -> str:
+        """A region as an access pattern."""
+        terms = self.terms
+        shape = [terms.renamed(d) for d in _shape(region.root.value.type)]
+        offsets, extents, axes = [terms(o) for o in region.offsets], [terms(e) for e in region.extents], region.axes
         strides: list[Index] = []
         stride = const(1)
         for d in reversed(shape):
@@ -384,7 +405,7 @@ class KernelPrinter:
             if a is not None:
                 along[a] = s * step
         pattern = ", ".join(f"[{index_text(s)}, {index_text(n)}]" for s, n in zip(along, extents, strict=True))
-        return f"{name}.ap(pattern=[{pattern}], offset={index_text(offset)})"
+        return f"{self.variables[region.root]}.ap(pattern=[{pattern}], offset={index_text(offset)})"
 
 
 def _shape(type_: Attribute) -> tuple[Index, ...]:

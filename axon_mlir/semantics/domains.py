@@ -64,6 +64,11 @@ class Domain(ABC):
         """What an integer type holds of values."""
         return self.apply("round", [array])
 
+    def positions(self, array: np.ndarray) -> np.ndarray:
+        """Elements as integers, and -1 for what is no integer of some 60 bits."""
+        rounded = np.rint(array)
+        return np.where((rounded == array) & (np.abs(rounded) < 2**62), rounded, -1).astype(np.int64)
+
     def compare(self, relation: str, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         match relation:
             case "<":
@@ -258,6 +263,9 @@ class Field(Domain):
             case _:
                 return self.hashed(function, args)
 
+    def positions(self, array: np.ndarray) -> np.ndarray:
+        return array
+
     def nearest(self, array: np.ndarray) -> np.ndarray:
         """The values themselves: a program that rounds is not evaluated here, and what others store are integers."""
         return array
@@ -341,6 +349,12 @@ class Rationals(Domain):
         if function not in _RATIONAL and FUNCTIONS[function].definition is not None:
             return _by_definition(self, function, args)
         return np.asarray((_RATIONAL.get(function) or _hashed(function))(*args), dtype=object)
+
+    def positions(self, array: np.ndarray) -> np.ndarray:
+        def one(x: Any) -> int:
+            return int(x) if isinstance(x, Fraction) and x.denominator == 1 and abs(x) < 2**62 else -1
+
+        return np.asarray(np.frompyfunc(one, 1, 1)(array)).astype(np.int64)
 
     def fold(self, monoid: str, array: np.ndarray) -> np.ndarray:
         m = MONOIDS[monoid]

@@ -3,12 +3,13 @@
 
 Every index variable owns one axis. A fold's axis is put in front, so that arrays that do not depend on it broadcast.
 Sums of products of plain reads go to `Domain.einsum`, running folds to `Domain.scan`, affine recurrences to
-`Domain.recurrence`, which only accelerate what the general walk computes.
+`Domain.recurrence`, and the one element at a position is looked up; all of this only accelerates what the general walk
+computes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -75,7 +76,8 @@ class _Walk:
                 return self.select(c, a, b)
             case t.Fold():
                 fast = self.contraction(x) if x.monoid == "sum" else None
-                fast = fast if fast is not None else self.running(x)
+                for quick in (self.running, self.pick):
+                    fast = fast if fast is not None else quick(x)
                 return fast if fast is not None else self.fold(x)
 
     def fold(self, x: t.Fold) -> np.ndarray:
@@ -117,6 +119,27 @@ class _Walk:
             scanned = np.concatenate([np.broadcast_to(self.neutral(x.monoid), scanned[:1].shape), scanned[:-1]])
         # What lies in front belongs where the result's index does.
         return np.swapaxes(scanned, 0, scanned.ndim - axis)[0]
+
+    def pick(self, x: t.Fold) -> np.ndarray | None:
+        """The element at a position, `sum(k < n: if position == k then ... else 0)`; None when it is something else."""
+        extent = self.index(x.extent)
+        at = _position(x)
+        if at is None or not isinstance(extent, int) or extent < 1:
+            return None
+        position, element = at
+        found = self.domain.positions(self.term(position))
+        self.depth += 1
+        self.axes[x.var] = (self.depth, extent)
+        elements = self.along(element, extent)
+        del self.axes[x.var]
+        self.memo = {k: v for k, v in self.memo.items() if k[1] < self.depth}
+        self.depth -= 1
+        rest = elements.shape[1:]
+        # Axes along which all elements are the same are read at 0.
+        places: Sequence[np.ndarray] = np.ogrid[tuple(slice(n) for n in rest)]
+        grids = [place if n > 1 else 0 for place, n in zip(places, rest, strict=True)]
+        inside = (found >= 0) & (found < extent)
+        return np.where(inside, elements[(np.where(inside, found, 0), *grids)], self.neutral("sum"))
 
     def neutral(self, monoid: str) -> np.ndarray:
         """The value of a fold of nothing."""
@@ -225,6 +248,21 @@ class _Walk:
         for v in kept:
             shape[self.depth - self.axes[v][0]] = self.axes[v][1]
         return out.reshape(shape)
+
+
+def _position(x: t.Fold) -> tuple[t.Term, t.Term] | None:
+    """(position, element) of `sum(k < n: if position == k then element else 0)`."""
+    body = x.body
+    if x.monoid != "sum" or not isinstance(body, t.Select) or body.otherwise is not t.ZERO:
+        return None
+    c = body.condition
+    if not isinstance(c, t.RealCompare) or c.relation != "==":
+        return None
+    own = t.index_value(of_var(x.var))
+    for position, other in ((c.left, c.right), (c.right, c.left)):
+        if other is own and x.var not in t.free_symbols(position):
+            return position, body.then
+    return None
 
 
 def _recurrence(x: t.Fold, v: Var) -> tuple[t.Term, t.Term] | None:

@@ -181,6 +181,47 @@ def parse_scalar(text: str, names: Callable[[str], t.Term | None]) -> t.Term:
     return scope.scalar(tree)
 
 
+OPEN = "?"
+"""Prefix of a function or monoid that is given for an attribute and left open: `filled` puts one in its place."""
+
+
+def applied(function: str, args: tuple[t.Term, ...]) -> t.Term:
+    """A scalar function of arguments; notation is its definition."""
+    known = FUNCTIONS[function]
+    if not known.notation:
+        return t.Apply(function, args)
+    env = dict(zip("xyz", args, strict=False))
+    return t.substitute(_notation(function), {}, lambda r: env.get(r.tensor, r))
+
+
+def filled(x: t.Term, chosen: Mapping[str, str]) -> t.Term:
+    """A term with functions and monoids in place of what was left open."""
+    match x:
+        case t.Apply(f, args):
+            inner = tuple(filled(a, chosen) for a in args)
+            return applied(chosen[f], inner) if f.startswith(OPEN) else t.Apply(f, inner)
+        case t.Fold(m, v, n, body):
+            return t.Fold(chosen.get(m, m), v, n, filled(body, chosen))
+        case t.Select(c, a, b):
+            return t.select(_filled(c, chosen), filled(a, chosen), filled(b, chosen))
+        case _:
+            return x
+
+
+def _filled(c: t.Condition, chosen: Mapping[str, str]) -> t.Condition:
+    match c:
+        case t.RealCompare(r, a, b):
+            return t.RealCompare(r, filled(a, chosen), filled(b, chosen))
+        case t.And(parts):
+            return t.conj([_filled(p, chosen) for p in parts])
+        case t.Or(parts):
+            return t.disj([_filled(p, chosen) for p in parts])
+        case t.Not(p):
+            return t.negate(_filled(p, chosen))
+        case t.IndexCompare():
+            return c
+
+
 @cache
 def _notation(function: str) -> t.Term:
     """The definition of a function that is notation, over reads of x, y and z."""
@@ -495,21 +536,18 @@ class _Scope:
         if name in ("at", "linear"):
             return t.index_value(self.index_of(Tree("call", [Token("NAME", name), Tree("items", list(args))])))
         function = self.attributes.get(name, name)
+        if isinstance(function, str) and function.startswith(OPEN):
+            return t.Apply(function, tuple(self.scalar(a) for a in args))
         if not isinstance(function, str) or function not in FUNCTIONS:
             raise self.error(f"'{function}' is not a scalar function", accepted=", ".join(FUNCTIONS))
         if len(args) != FUNCTIONS[function].arity:
             raise self.error(f"'{function}' takes {FUNCTIONS[function].arity} arguments, {len(args)} given")
-        given = tuple(self.scalar(a) for a in args)
-        known = FUNCTIONS[function]
-        if known.notation and known.definition is not None:
-            env = dict(zip("xyz", given, strict=False))
-            return t.substitute(_notation(function), {}, lambda r: env.get(r.tensor, r))
-        return t.Apply(function, given)
+        return applied(function, tuple(self.scalar(a) for a in args))
 
     def fold_of(self, node: Tree[Token]) -> t.Term:
         head, range_, body = node.children
         monoid = str(head) if node.data == "fold" else str(self.attribute(str(head)))
-        if monoid not in MONOIDS:
+        if monoid not in MONOIDS and not monoid.startswith(OPEN):
             raise self.error(f"'{monoid}' is not a monoid", accepted=", ".join(MONOIDS))
         if not (isinstance(range_, Tree) and range_.data == "compare" and str(range_.children[1]) in ("<", "<=")):
             raise self.error("a fold needs a range", accepted="sum(k < K: ...), sum(k <= n: ...)")
@@ -606,4 +644,16 @@ _INDEX_OPERATORS: dict[str, Callable[[Index, Index], Index]] = {
     "mod": lambda a, b: a % b,
 }
 
-__all__ = ["ATTRIBUTE_KINDS", "Access", "MeaningError", "OpMeaning", "Shape", "Size", "parse_op", "parse_scalar"]
+__all__ = [
+    "ATTRIBUTE_KINDS",
+    "OPEN",
+    "Access",
+    "MeaningError",
+    "OpMeaning",
+    "Shape",
+    "Size",
+    "applied",
+    "filled",
+    "parse_op",
+    "parse_scalar",
+]

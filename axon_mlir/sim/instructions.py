@@ -26,11 +26,13 @@ from axon_mlir.sim.machine import Machine
 from axon_mlir.sim.memory import ACCUMULATED, ON_CHIP, UNWRITTEN, WRITTEN, Tensor, contiguous_rows, overlaps
 from axon_mlir.targets import (
     CallReference,
+    CallRows,
     CallSequence,
     Device,
     Facts,
     Form,
     Instruction,
+    Rows,
     Selection,
     TileFact,
     Violation,
@@ -70,6 +72,8 @@ class _Plan:
     """The instruction moves elements of one type: no conversion."""
     dma: tuple[int, int]
     """Bytes and descriptors."""
+    rows: tuple[str, int] | None = None
+    """The operand that chooses rows, and how many there are."""
 
 
 class BoundInstruction:
@@ -122,6 +126,8 @@ class BoundInstruction:
             data = tensor.data if plan.copies else elements.read(tensor.data, operand.dtype)
             values[name] = data.reshape(operand.shape)
         domain: Domain = plan.domain
+        if plan.rows is not None:
+            self._check_rows(plan, values, arguments)
         try:
             computed = [evaluate_comprehension(value, values, {}, domain) for value in plan.values]
         except OutOfRange as error:
@@ -140,6 +146,22 @@ class BoundInstruction:
         size, descriptors = plan.dma
         if descriptors:
             machine.transfer(size, descriptors)
+
+    def _check_rows(self, plan: _Plan, values: Mapping[str, Any], arguments: Mapping[str, Any]) -> None:
+        """Refuse positions beyond the rows that they choose from."""
+        assert plan.rows is not None
+        name, count = plan.rows
+        found = plan.domain.positions(np.asarray(values[name]))
+        self.machine.applied["row"] += 1
+        if ((found < 0) | (found >= count)).any():
+            wrong = found[(found < 0) | (found >= count)][0]
+            self.machine.refuse(
+                f"position {wrong} of `{name}` in {count} rows",
+                rule="row",
+                instruction=self.instruction.nki,
+                source=self._source,
+                accepted=f"positions from 0 to {count - 1}",
+            )
 
     def _check_written(self, tensor: Tensor, name: str, accumulates: bool) -> None:
         """Refuse to read what nothing wrote, and to accumulate onto what no accumulating instruction wrote."""
@@ -265,6 +287,9 @@ class BoundInstruction:
         engines = (facts.engine,) if facts.engine else form.engines_for(facts)
         engine = engines[0] if len(engines) == 1 else "any"
         values = self._values(selection, operands, results)
+        rows = [arg for _, arg in form.call if isinstance(arg, CallRows)]
+        # Of rows that are chosen only the result's are moved.
+        chosen = {r.tensor for r in rows}
         one_type = len({tile.storage.dtype.name for tile in tiles.values()}) == 1
         return _Plan(
             operands=tuple(operands.items()),
@@ -275,7 +300,8 @@ class BoundInstruction:
             state=ACCUMULATED if self._can_accumulate else WRITTEN,
             accumulates=tuple(accumulates),
             copies=one_type and all(_moves_only(value.body) for value in values),
-            dma=_transfer(list(tiles.values())) if engine == DMA else (0, 0),
+            dma=_transfer([v for n, v in tiles.items() if n not in chosen]) if engine == DMA else (0, 0),
+            rows=next(((r.index, facts.tiles[r.tensor].shape[0]) for r in rows), None),
         )
 
     def _values(
@@ -342,6 +368,8 @@ def _key(value: Any) -> Any:
     """What decides, of an argument, which form a call has and which rules it breaks."""
     if isinstance(value, Tensor):
         return value.facts()
+    if isinstance(value, Rows):
+        return (Rows, _key(value.index), _key(value.tensor))
     if isinstance(value, (list, tuple)):
         return tuple(_key(item) for item in value)  # pyright: ignore[reportUnknownVariableType]
     return (type(value), value)
@@ -393,6 +421,9 @@ def _getters(form: Form) -> dict[str, Getter]:
     def visit(arg: CallArg, get: Getter) -> None:
         if isinstance(arg, CallReference):
             getters[arg.name] = get
+        elif isinstance(arg, CallRows):
+            getters[arg.index] = lambda arguments: get(arguments).index
+            getters[arg.tensor] = lambda arguments: get(arguments).tensor
         elif isinstance(arg, CallSequence):
             for position, item in enumerate(arg.items):
                 visit(item, _item(get, position))

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from axon_mlir.sim.dtypes import DType
 from axon_mlir.sim.failures import Misuse, UnknownName
+from axon_mlir.targets import Rows
 
 UNWRITTEN, WRITTEN, ACCUMULATED = 0, 1, 2
 """State of an element: never written, written, or written by an instruction that accumulates."""
@@ -210,11 +211,23 @@ class Tensor:
             )
         return slice(start, stop, step)
 
-    def ap(self, pattern: Sequence[Sequence[int]], offset: int | None = None, **dynamic: Any) -> Tensor:
-        """The view that an access pattern of (stride, count) pairs over the raw storage describes."""
+    def ap(
+        self,
+        pattern: Sequence[Sequence[int]],
+        offset: int | None = None,
+        vector_offset: Tensor | None = None,
+        indirect_dim: int = 0,
+        **dynamic: Any,
+    ) -> Tensor | Rows:
+        """The view that an access pattern of (stride, count) pairs over the raw storage describes; with an index, the
+        rows that it chooses."""
         for name, value in dynamic.items():
-            if value is not None and not (name == "indirect_dim" and value == 0):
-                raise Misuse(f"`.ap(..., {name}=)` is not simulated; accepted: pattern, offset")
+            if value is not None:
+                raise Misuse(f"`.ap(..., {name}=)` is not simulated; accepted: pattern, offset, vector_offset")
+        if vector_offset is not None:
+            return self._rows(pattern, 0 if offset is None else int(offset), vector_offset, indirect_dim)
+        if indirect_dim != 0:
+            raise Misuse("`.ap(..., indirect_dim=)` without an index; accepted: vector_offset")
         if not self.whole:
             self._refuse("an access pattern on a view", rule="pattern-base", accepted="`.ap` of a whole tensor")
         storage = self.storage
@@ -250,6 +263,27 @@ class Tensor:
             partition,
             False,
         )
+
+    def _rows(self, pattern: Sequence[Sequence[int]], offset: int, index: Tensor, dim: int) -> Rows:
+        """Rows of a tensor in HBM: the pattern's first pair counts them, the others say what of a row is taken."""
+        shape = self.storage.data.shape
+        if self.storage.space in ON_CHIP or dim != 0 or len(pattern) != 2:
+            raise Misuse(
+                "an index for something else than the first axis of a tensor in HBM, with a pattern of two pairs"
+            )
+        count, row = int(pattern[0][1]), prod(shape[1:])
+        if index.data.shape != (count, 1):
+            self._refuse(
+                f"an index of shape {list(index.data.shape)} for {count} rows",
+                rule="vector-offset",
+                accepted=f"[{count}, 1]",
+            )
+        first = offset // row
+        reach = offset % row + int(pattern[1][0]) * (int(pattern[1][1]) - 1)
+        if reach >= row:
+            self._refuse(f"a pattern that reaches element {reach} of rows of {row}", rule="in-bounds")
+        table = self.ap([[row, shape[0] - first], list(pattern[1])], offset)
+        return Rows(index, table)
 
     def _refuse(self, message: str, *, rule: str, accepted: str | None = None) -> NoReturn:
         self.storage.refuse(message, rule=rule, tensor=self.storage.describe(), accepted=accepted)

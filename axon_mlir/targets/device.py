@@ -39,6 +39,7 @@ __all__ = [
     "CallArg",
     "CallConstant",
     "CallReference",
+    "CallRows",
     "CallSequence",
     "Constant",
     "DType",
@@ -53,6 +54,7 @@ __all__ = [
     "OperandRule",
     "Parameter",
     "ResultRule",
+    "Rows",
     "Selection",
     "StartRule",
     "TileFact",
@@ -143,7 +145,26 @@ class CallSequence:
     brackets: Literal["[]", "()"]
 
 
-CallArg = CallReference | CallConstant | CallSequence
+@dataclass(frozen=True)
+class CallRows:
+    """The argument is the rows of a tensor in HBM that a column of positions chooses: `index of tensor`."""
+
+    index: str
+    tensor: str
+
+    def __str__(self) -> str:
+        return f"{self.index} of {self.tensor}"
+
+
+CallArg = CallReference | CallConstant | CallSequence | CallRows
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows of a tensor that an index chooses, as a call passes them."""
+
+    index: object
+    tensor: object
 
 
 @dataclass(frozen=True)
@@ -226,7 +247,8 @@ class Form:
     ) -> tuple[tuple[str, str], ...]:
         """The keyword arguments of the call, as source text.
 
-        `values`: operand or result -> text; `attributes`: attribute -> scalar function, monoid, number or text of one.
+        `values`: operand or result -> text, and `index of tensor` -> text of rows; `attributes`: attribute -> scalar
+        function, monoid, number or text of one.
         """
 
         def spell(arg: CallArg) -> str:
@@ -236,6 +258,8 @@ class Form:
                 case CallSequence(items, brackets):
                     inner = ", ".join(map(spell, items))
                     return f"[{inner}]" if brackets == "[]" else f"({inner}{',' if len(items) == 1 else ''})"
+                case CallRows():
+                    return values[str(arg)]
                 case CallReference("attribute", name) if name in self.functions:
                     return self.functions[name].members[str(attributes[name])]
                 case CallReference("attribute", name):
@@ -513,6 +537,11 @@ class _Matcher:
                     return False
                 parts = tuple(cast("list[object]", value))
                 return len(parts) == len(items) and all(map(self._fits, items, parts))
+            case CallRows(index, tensor):
+                if not isinstance(value, Rows):
+                    return False
+                self.operands |= {index: value.index, tensor: value.tensor}
+                return self.is_tile(value.index) and self.is_tile(value.tensor)
             case CallReference("size", name):
                 self.sizes[name] = value
                 return _is_number(value)
@@ -540,7 +569,7 @@ class _Matcher:
         """The dotted name of a value that has one."""
         if isinstance(value, _Name):
             return value.text
-        if value is None or isinstance(value, bool | list | tuple) or _is_number(value) or self.is_tile(value):
+        if value is None or isinstance(value, bool | list | tuple | Rows) or _is_number(value) or self.is_tile(value):
             return None
         return self.spell_value(value)
 
@@ -548,7 +577,7 @@ class _Matcher:
         wanted = _from_text(text)
         if isinstance(wanted, _Name):
             return self._spell(value) == wanted.text
-        if self.is_tile(value):
+        if self.is_tile(value) or isinstance(value, Rows):
             return False
         if isinstance(wanted, list | tuple):
             return isinstance(value, list | tuple) and list(cast("list[object]", value)) == list(
@@ -559,6 +588,8 @@ class _Matcher:
         return _is_number(value) and value == wanted
 
     def _show(self, value: object) -> str:
+        if isinstance(value, Rows):
+            return "rows that an index chooses"
         if not isinstance(value, _Name) and self.is_tile(value):
             return "a tile"
         return self._spell(value) or repr(value)
@@ -569,6 +600,8 @@ class _Matcher:
                 return _either((text, *others))
             case CallSequence(items, brackets):
                 return f"{brackets[0]}{', '.join(map(self._describe, items))}{brackets[1]}"
+            case CallRows():
+                return f"tensor.ap(pattern, vector_offset={arg.index}, indirect_dim=0)"
             case CallReference("attribute", name) if name in self.form.functions:
                 return _either(tuple(self.form.functions[name].members.values()))
             case CallReference("operand", name) if self.form.operand(name).kind == "tile":

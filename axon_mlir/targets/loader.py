@@ -31,6 +31,7 @@ from axon_mlir.targets.device import (
     CallArg,
     CallConstant,
     CallReference,
+    CallRows,
     CallSequence,
     Device,
     Form,
@@ -762,6 +763,11 @@ class _FormBuilder:
                         known = sorted({*operands, *results, *self.attributes, *self.sizes})
                         raise self.item.fail(f"unknown name {name} in the call", node, ", ".join(known))
                     return found or CallConstant(name)
+                case "rows":
+                    index, tensor = map(str, _kids(node))
+                    for name in (index, tensor):
+                        self._need(name, operands, "operand", node)
+                    return CallRows(index, tensor)
                 case _:
                     items = tuple(value(_tree(c)) for c in _kids(node) if c is not None)
                     if all(isinstance(i, CallConstant) for i in items):
@@ -786,6 +792,7 @@ class _FormBuilder:
             out.append((key, first))
         passed = {a.name for _, a in out if isinstance(a, CallReference)}
         passed |= {i.name for _, a in out if isinstance(a, CallSequence) for i in _references(a)}
+        passed |= {n for _, a in out if isinstance(a, CallRows) for n in (a.index, a.tensor)}
         for name in (*(n for n, o in operands.items() if not o.outs), *results, *self.attributes):
             if name not in passed:
                 raise self.item.fail(f"the call does not pass {name}", clause)
@@ -806,7 +813,7 @@ def _references(arg: CallArg) -> Iterator[CallReference]:
         case CallSequence(items):
             for item in items:
                 yield from _references(item)
-        case CallConstant():
+        case CallConstant() | CallRows():
             return
 
 

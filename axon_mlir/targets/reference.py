@@ -6,7 +6,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 
-from axon_mlir.targets.device import CallConstant, CallReference, Device, Form, FunctionClass, Instruction
+from axon_mlir.targets.device import CallConstant, CallReference, CallRows, Device, Form, FunctionClass, Instruction
 from axon_mlir.targets.loader import DEVICES, load_device
 
 
@@ -195,6 +195,8 @@ def _call(form: Form) -> str:
                 parts.append(f"{keyword}={values[name]}")
             case CallReference(_, name):
                 parts.append(f"{keyword}={name}")
+            case CallRows():
+                parts.append(f"{keyword}={arg}")
             case _:
                 parts.append(f"{keyword}=[...]")
     return ", ".join(parts)

@@ -12,7 +12,7 @@ from axon_mlir.dialects.trn_isa import DTYPES
 from axon_mlir.errors import AxonError, UnsupportedError
 from axon_mlir.frontend.nki_text.calls import Instructions
 from axon_mlir.frontend.nki_text.memory import Places, Scope
-from axon_mlir.frontend.nki_text.regions import pattern, subscript
+from axon_mlir.frontend.nki_text.regions import pattern, rows, subscript
 from axon_mlir.frontend.nki_text.source import KernelFile
 from axon_mlir.frontend.nki_text.values import (
     SCALAR_NAMES,
@@ -35,7 +35,7 @@ from axon_mlir.frontend.nki_text.values import (
 )
 from axon_mlir.semantics import terms as t
 from axon_mlir.semantics.index import Index, const, floor_div, maximum, minimum
-from axon_mlir.targets import Device
+from axon_mlir.targets import Device, Rows
 
 BUFFERS = {
     "nl.sbuf": "sbuf",
@@ -497,8 +497,9 @@ class Execution:
         given |= {str(k.arg): self.value(k.value) for k in node.keywords}
         dims = given.pop("pattern", None)
         offset = self.as_integer(given.pop("offset", const(0)))
-        if given:
-            raise self.fail(f"an access pattern with {', '.join(given)}", "pattern, offset")
+        index, along = given.pop("vector_offset", None), given.pop("indirect_dim", const(0))
+        if given or along != const(0):
+            raise self.fail(f"an access pattern with {', '.join(given)}", "pattern, offset, vector_offset")
         if not isinstance(dims, tuple):
             raise self.fail("a pattern that is no list", "[[stride, count], [stride, count]]")
         pairs: list[tuple[Index, Index]] = []
@@ -506,7 +507,12 @@ class Execution:
             if not isinstance(pair, tuple) or len(pair) != 2:
                 raise self.fail("a pattern that is no list of pairs", "[[stride, count], [stride, count]]")
             pairs.append((self.as_integer(pair[0]), self.as_integer(pair[1])))
-        return pattern(value, pairs, offset)
+        if index is None:
+            return pattern(value, pairs, offset)
+        if not isinstance(index, View) or index.sizes is None:
+            raise self.fail("an index that is no tile", "vector_offset=a column of positions in SBUF")
+        self.scope.require_equal(index.sizes[0], pairs[0][1] if pairs else const(0))
+        return Rows(index, rows(value, pairs, offset))
 
     def language(self, dotted: str, positional: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
         """A function of nki.language or nki.isa."""

@@ -9,6 +9,7 @@ split the offset is right, and that it is in bounds is an obligation.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from axon_mlir.errors import UnsupportedError
 from axon_mlir.frontend.nki_text.values import Slice, Storage, Value, View
@@ -127,6 +128,18 @@ def pattern(view: View, dims: Sequence[tuple[Index, Index]], offset: Index) -> V
         raise UnsupportedError(f"{offset} of the offset belongs to no axis of the tensor")
     stepped = tuple(steps) if any(k != 1 for k in steps) else ()
     return View(storage, tuple(offsets), tuple(axes), (first, second), (first, second), steps=stepped)
+
+
+def rows(view: View, dims: Sequence[tuple[Index, Index]], offset: Index) -> View:
+    """All rows from `offset` on of which an index chooses: the first pair of the pattern only counts how many."""
+    if view.storage.scalar or len(view.shape) < 2 or len(dims) != 2:
+        raise UnsupportedError("an index for something else than rows of a tensor in HBM")
+    stride = strides_of(view.shape)[0]
+    found = pattern(view, [(stride, view.shape[0]), dims[1]], offset)
+    if found.axes[0] != 0 or found.sizes is None:
+        raise UnsupportedError("an index for another axis than the first", accepted="indirect_dim=0")
+    left = (view.shape[0] - found.offsets[0], found.sizes[1])
+    return replace(found, sizes=left, shape=left)
 
 
 def _times(a: Index, b: Index) -> int | None:

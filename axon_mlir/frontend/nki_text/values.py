@@ -14,6 +14,7 @@ from typing import Union
 from axon_mlir.errors import UnsupportedError
 from axon_mlir.semantics import terms as t
 from axon_mlir.semantics.index import Div, Index, Min, Size, Var, const, floor_div, minimum, of_var
+from axon_mlir.targets import Rows
 
 
 @dataclass(frozen=True)
@@ -124,7 +125,21 @@ class View:
 
 
 Value = Union[
-    Index, Fraction, Real, Flag, bool, None, str, Symbol, View, Function, Slice, Range, "tuple[Value, ...]", "Poison"
+    Index,
+    Fraction,
+    Real,
+    Flag,
+    bool,
+    None,
+    str,
+    Symbol,
+    View,
+    Function,
+    Slice,
+    Range,
+    Rows,
+    "tuple[Value, ...]",
+    "Poison",
 ]
 
 

@@ -18,10 +18,11 @@ from xdsl.ir import Operation, SSAValue
 
 from axon_mlir.dialects.tile import ForOp, IndexOp, LoadOp, StoreOp, TileType
 from axon_mlir.dialects.trn_isa import InstructionOp
-from axon_mlir.dialects.trn_isa.storage import loop_at
+from axon_mlir.dialects.trn_isa.storage import Aliasing, loop_at
 from axon_mlir.semantics.index import Size, Var, evaluate, parse
 from axon_mlir.semantics.interpret import NUMPY_DTYPES
 from axon_mlir.semantics.shapes import dtype_name
+from axon_mlir.targets import CallRows
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ def counts(func: FuncOp, sizes: Mapping[str, int]) -> Counts:
         region = _hbm_region(op)
         if region is None:
             continue
-        extents = list(region.sizes) if isinstance(region, LoadOp) else _placed_extents(region)
+        extents = _loaded_extents(func, op, region) if isinstance(region, LoadOp) else _placed_extents(region)
         elements, covered = 1, set[str]()
         for e in extents:
             loop = _extent_of(e, loops)
@@ -110,6 +111,13 @@ def _hbm_region(op: InstructionOp) -> LoadOp | StoreOp | None:
             if isinstance(use.operation, StoreOp):
                 return use.operation
     return None
+
+
+def _loaded_extents(func: FuncOp, op: InstructionOp, load: LoadOp) -> list[SSAValue]:
+    """The extents of what is moved: of rows that an index chooses, those of the result."""
+    if not any(isinstance(arg, CallRows) for _, arg in op.description.call):
+        return list(load.sizes)
+    return [e for e in Aliasing(func).extents(op.results_[0]) if not isinstance(e, int)]
 
 
 def _placed_extents(store: StoreOp) -> list[SSAValue]:

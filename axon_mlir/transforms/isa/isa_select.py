@@ -37,7 +37,7 @@ from axon_mlir.dialects.tile import (
 from axon_mlir.dialects.trn_isa import DTYPES, device_of, instruction, size_values, upper_number
 from axon_mlir.errors import UnsupportedError
 from axon_mlir.semantics import terms as t
-from axon_mlir.semantics.denotation import place
+from axon_mlir.semantics.denotation import is_integer_type, place
 from axon_mlir.semantics.functions import MONOIDS
 from axon_mlir.semantics.index import Index, Size, Var, const, of_var
 from axon_mlir.semantics.index import size as size_index
@@ -808,6 +808,9 @@ class _Planner:
             if o.kind != "tile" or o.outs:
                 continue
             wanted = _wanted(o, types[o.name])
+            if wanted is not None and "float32" not in o.dtypes and not is_integer_type(types[o.name].dtype):
+                # A cast into integers rounds.
+                return None
             if wanted is not None:
                 copies[o.name] = wanted
                 types = {**types, o.name: tile_type(types[o.name].upper, wanted[1], wanted[0])}

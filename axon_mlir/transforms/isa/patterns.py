@@ -18,6 +18,7 @@ from axon_mlir.semantics import terms as t
 from axon_mlir.semantics.functions import FUNCTIONS, MONOIDS
 from axon_mlir.semantics.index import Index, Size, Var, const, of_var
 from axon_mlir.semantics.index import size as size_index
+from axon_mlir.semantics.meaning import OPEN, filled
 from axon_mlir.semantics.normal import definition_of
 from axon_mlir.semantics.walk import subterms
 from axon_mlir.targets import Device, Form, Instruction
@@ -62,6 +63,7 @@ class Match:
 
 P, F = Var("p"), Var("f")
 """The canonical index of a tile: partition, free."""
+OWN = {P: of_var(P), F: of_var(F)}
 
 
 SIZE, POSITION = "@", "?"
@@ -145,21 +147,16 @@ def _build_table(device: Device) -> PatternTable:
 def _patterns(instruction: Instruction, form: Form) -> Iterator[Pattern]:
     operands = [t.tensor_input(o.name, [_axis(a) for a in o.axes]) for o in form.operands]
     names = list(form.functions)
+    attributes: dict[str, object] = {n: OPEN + n for n in names}
+    attributes |= {s: _axis(s) for s in form.free_sizes}
+    attributes |= {n: size_index(POSITION + n) for n in form.numbers}
+    values = form.meaning.denote(operands, attributes)
     for members in product(*(form.functions[n].members for n in names)):
-        attributes: dict[str, object] = dict(zip(names, members, strict=True))
-        attributes |= {s: _axis(s) for s in form.free_sizes}
-        attributes |= {n: size_index(POSITION + n) for n in form.numbers}
-        values = form.meaning.denote(operands, attributes)
+        functions = tuple(zip(names, members, strict=True))
+        chosen = {OPEN + n: m for n, m in functions}
         for n, value in enumerate(values):
-            yield Pattern(
-                instruction,
-                form,
-                tuple(zip(names, members, strict=True)),
-                n,
-                value.variables,
-                value.shape,
-                normalised(value.body),
-            )
+            body = normalised(filled(value.body, chosen))
+            yield Pattern(instruction, form, functions, n, value.variables, value.shape, body)
 
 
 def _axis(a: str) -> Index:
@@ -277,6 +274,8 @@ def simplified(x: t.Term) -> t.Term:
 
 def match(pattern: Pattern, target: t.Term, index: Mapping[Var, Index]) -> Match | None:
     """Match a pattern's term with a target; `index` maps the pattern's result variables to the target's indices."""
+    if not _possible(pattern.body, target):
+        return None
     found = Match(pattern, index=dict(index))
     fixed = dict(pattern.fixed)
     for o in pattern.form.operands:
@@ -288,6 +287,27 @@ def match(pattern: Pattern, target: t.Term, index: Mapping[Var, Index]) -> Match
     return next(_Unification(pattern).terms(pattern.body, target, found), None)
 
 
+def _possible(p: t.Term, x: t.Term) -> bool:
+    """Whether a pattern's term can become a given one, as far as their functions tell. Most patterns fail here."""
+    match p:
+        case t.Apply(f, args):
+            if not isinstance(x, t.Apply):
+                return False
+            if x.function != f:
+                return FUNCTIONS[x.function].definition is not None
+            if all(map(_possible, args, x.args)):
+                return True
+            return FUNCTIONS[f].commutative and all(map(_possible, args, x.args[::-1]))
+        case t.Select():
+            return isinstance(x, t.Select)
+        case t.Fold(m, _, _, body):
+            return isinstance(x, t.Fold) and x.monoid == m and _possible(body, x.body)
+        case t.Const():
+            return p is x
+        case _:
+            return True
+
+
 class _Unification:
     """The ways in which a pattern's term becomes a given one."""
 
@@ -295,7 +315,7 @@ class _Unification:
         operands = pattern.form.operands
         self.immediates = {o.name for o in operands if o.kind == "immediate"}
         self.accumulators = {o.name for o in operands if o.outs and pattern.form.accumulates}
-        self.predicates = {o.name for o in operands if o.kind == "tile" and "float32" not in o.dtypes}
+        self.integers = {o.name for o in operands if o.kind == "tile" and "float32" not in o.dtypes}
 
     def terms(self, p: t.Term, x: t.Term, m: Match) -> Iterator[Match]:
         """Ways for a term."""
@@ -354,6 +374,11 @@ class _Unification:
 
     def condition(self, p: t.Condition, c: t.Condition, m: Match) -> Iterator[Match]:
         """Ways for a condition."""
+        tested = p.left if isinstance(p, t.RealCompare) and p.relation == "==" and p.right is t.ZERO else None
+        if isinstance(tested, t.Read) and tested.tensor in self.integers:
+            # A predicate, which is 0 where the condition holds.
+            yield from self.terms(tested, truth(opposite(c)), m)
+            return
         match p, c:
             case t.Not(q), _:
                 yield from self.condition(q, opposite(c), m)
@@ -384,14 +409,17 @@ class _Unification:
                     yield from self.each([(b, t.index_value(y - x)), (a, t.ZERO)], m)
             case _:
                 pass
-        if isinstance(p, t.RealCompare) and p.relation == "==" and p.right is t.ZERO and isinstance(p.left, t.Read):
-            # The predicate is 0 where the condition holds.
-            yield from self.terms(p.left, truth(opposite(c)), m)
+        if isinstance(tested, t.Read):
+            yield from self.terms(tested, truth(opposite(c)), m)
 
     # -- positions ---------------------------------------------------------------------------------------------------
 
     def index(self, p: Index, x: Index, m: Match) -> Iterator[Match]:
         """The coefficients that make an affine index with unknown ones a given one."""
+        if not any(isinstance(s, Size) and s.name.startswith(POSITION) for s in p.symbols()):
+            if p.substitute({**m.index}) == x:
+                yield m
+            return
         out = m.copy()
         rest = x
         for v in (v for v in m.index if v in p.symbols()):
@@ -416,7 +444,12 @@ class _Unification:
         rename: dict[Size | Var, Index] = {}
         wide = False
         for i, own in zip(indices, (P, F), strict=True):
+            atom = i.atom
             if i.constant is not None:
+                continue
+            if isinstance(atom, Var) and isinstance(actual := m.index[atom].atom, Var) and actual not in rename:
+                rename[actual] = OWN[own]
+                wide = wide or own == F
                 continue
             at = i.substitute({**m.index})
             found = next((s for s in at.symbols() if isinstance(s, Var) and at.coefficient(s) == const(1)), None)
@@ -440,7 +473,7 @@ class _Unification:
         """Bind an operand, unless it is bound to something else."""
         if name in self.accumulators and not isinstance(term, t.Read):
             return
-        if name in self.predicates and not (isinstance(term, t.Select) and _condition_of(term) is not None):
+        if name in self.integers and not isinstance(term, t.Read) and _condition_of(term) is None:
             return
         if name in m.tiles and m.tiles[name] is not term:
             return

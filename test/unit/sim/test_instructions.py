@@ -146,6 +146,19 @@ COMPUTED: dict[str, tuple[str, str, Callable[[Array, Array], list[Array]]]] = {
         "at",
         lambda x, y: [np.full((9, 8), 65535)],
     ),
+    "rows that are chosen": (
+        "at = new(P, 1, dtype=nl.int32)\nsome = new(P, 5)\n"
+        "nisa.iota(dst=at, pattern=[[0, 1]], offset=P - 1, channel_multiplier=-1)\n"
+        "nisa.dma_copy(dst=some, src=x.ap(pattern=[[F, P], [2, 5]], offset=1, vector_offset=at, indirect_dim=0))",
+        "some",
+        lambda x, y: [x[::-1, 1:11:2]],
+    ),
+    "nc_n_gather": (
+        "at = new(P, 3, dtype=nl.uint32)\nnisa.iota(dst=at, pattern=[[7, 3]], channel_multiplier=1)\n"
+        "some = new(P, 3)\nnisa.nc_n_gather(dst=some, data=xt, indices=at)",
+        "some",
+        lambda x, y: [np.take_along_axis(x, ROW + 7 * np.arange(3), axis=1)],
+    ),
     "rounding": (
         "nisa.tensor_scalar(dst=t, data=xt, op0=nl.multiply, operand0=0.25)\nwhole = new(P, F, dtype=nl.int32)\n"
         "nisa.tensor_copy(dst=whole, src=t)",
@@ -182,6 +195,19 @@ REFUSED = {
     "scan of wide integers": (
         "w = new(P, F, dtype=nl.int32)\nnisa.tensor_scalar_cumulative(dst=w, src=xt, op0=nl.add, op1=nl.add, imm0=0.0)",
         "dst is int32",
+    ),
+    "rows of another count": (
+        "nisa.dma_copy(dst=t, src=x.ap(pattern=[[F, P], [1, F]], vector_offset=yt[0:3, 0:1], indirect_dim=0))",
+        "an index of shape [3, 1] for 9 rows",
+    ),
+    "rows beyond the last": (
+        "at = new(P, 1, dtype=nl.int32)\nnisa.iota(dst=at, pattern=[[0, 1]], offset=1, channel_multiplier=1)\n"
+        "nisa.dma_copy(dst=t, src=x.ap(pattern=[[F, P], [1, F]], vector_offset=at, indirect_dim=0))",
+        "position 9 of `index` in 9 rows",
+    ),
+    "rows of a tile": (
+        "nisa.tensor_copy(dst=t, src=xt.ap(pattern=[[F, P], [1, F]], vector_offset=yt, indirect_dim=0))",
+        "first axis of a tensor in HBM",
     ),
     "short row": ("b = new(P, 8)\nnisa.max8(dst=b, src=xt[0:P, 0:7])", "8 = 8 exceeds F = 7"),
     "unwritten": (

@@ -10,9 +10,9 @@ import pytest
 
 from axon_mlir.errors import AxonError
 from axon_mlir.semantics.domains import Floats
-from axon_mlir.targets import DEVICES, load_device
+from axon_mlir.targets import DEVICES, CallRows, Rows, load_device
 
-EXTENTS = {"P": 4, "F": 12, "K": 5, "M": 3, "N": 7, "A": 2, "B": 3, "1": 1}
+EXTENTS = {"P": 4, "F": 12, "K": 5, "M": 3, "N": 7, "I": 5, "A": 2, "B": 3, "1": 1}
 NUMBER = 0.75
 POSITION = {"step": 2, "offset": -5, "channel_multiplier": 3, "range_start": -1}
 POOL = np.array([0.0, 0.75, 1.25, 2.0])
@@ -100,6 +100,14 @@ def apply(op, a, b, reverse=False):
 
 def copy(dst, src, **_):
     return {"dst": value(src)}
+
+
+def dma_copy(dst, src):
+    return {"dst": value(src.tensor)[value(src.index)[:, 0].astype(int)] if isinstance(src, Rows) else value(src)}
+
+
+def nc_n_gather(dst, data, indices):
+    return {"dst": np.take_along_axis(value(data), value(indices).astype(int), axis=1)}
 
 
 def memset(dst, value, **_):
@@ -258,7 +266,8 @@ def nc_find_index8(dst, data, vals):
 
 
 NKI = {
-    "nisa.dma_copy": copy,
+    "nisa.dma_copy": dma_copy,
+    "nisa.nc_n_gather": nc_n_gather,
     "nisa.dma_transpose": dma_transpose,
     "nisa.tensor_copy": copy,
     "nisa.memset": memset,
@@ -306,6 +315,9 @@ def example(form, rng):
         o.name: Tile(rng.choice(pool, shape_of(o))) if o.kind == "tile" else NUMBER + 0.5 * i
         for i, o in enumerate(form.operands)
     }
+    for o in form.operands:
+        if o.name in ("index", "indices"):
+            operands[o.name] = Tile(rng.integers(0, 7, shape_of(o)))
     results = {r.name: Tile(np.full(shape_of(r), np.nan)) for r in form.results}
     for r in form.results:
         if r.tied:
@@ -316,7 +328,8 @@ def example(form, rng):
 def keyword_arguments(form, operands, results, attributes):
     """The printed call, evaluated."""
     values = {n: f"v[{n!r}]" for n in (*operands, *results)}
-    scope = {**NAMES, "v": {**operands, **results}}
+    values |= {str(a): f"Rows(v[{a.index!r}], v[{a.tensor!r}])" for _, a in form.call if isinstance(a, CallRows)}
+    scope = {**NAMES, "Rows": Rows, "v": {**operands, **results}}
     sizes = {a: str(EXTENTS[a]) for r in form.results for a in r.axes if a.isidentifier()}
     return {k: eval(text, scope) for k, text in form.spelled_arguments(values, attributes, sizes)}
 

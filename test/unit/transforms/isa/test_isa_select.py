@@ -11,9 +11,11 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from leaf_programs import Array, Lowered, program
+from leaf_programs import Array, Lowered, function, program
 
 from axon_mlir.errors import UnsupportedError
+from axon_mlir.sim import HardwareViolation
+from axon_mlir.transforms.isa.counts import counts
 
 ROWS, COLUMNS = 13, 18
 DTYPES: dict[str, Any] = {"f32": np.float32, "bf16": ml_dtypes.bfloat16, "i1": np.bool_, "i8": np.int8}
@@ -328,3 +330,54 @@ def test_maximum_over_partitions(tmp_path: Path) -> None:
     x = np.random.default_rng(7).normal(size=(ROWS, COLUMNS)).astype(np.float32)
     (out,) = lowered.run(tmp_path, x).outputs
     np.testing.assert_array_equal(out, x.max(axis=0))
+
+
+GATHER = """
+func.func @f(%x: tensor<?x?xf32, ["N", "K"]>, %i: tensor<?x1xi32, ["M", "1"]>) -> tensor<?x?xf32, ["M", "K"]> {
+  %zero = tile.index "0"
+  %one = tile.index "1"
+  %M = tile.index "M"
+  %K = tile.index "K"
+  %N = tile.index "N"
+  %out = tile.empty (%M, %K) : tensor<?x?xf32, ["M", "K"]>
+  %r = tile.for m.tile (%m, %mn) = %zero to %M step "5" (collect %o = %out : tensor<?x?xf32, ["M", "K"]>) {
+    %r1 = tile.for k.tile (%k, %kn) = %zero to %K step "7" (collect %p = %o : tensor<?x?xf32, ["M", "K"]>) {
+      %a = tile.load %x[%zero along p, %k along f] (%N, %kn) : tensor<?x?xf32, ["N", "K"]> -> !tile.tile<["N", "7"], f32, hbm>
+      %b = tile.load %i[%m along p, %zero along f] (%mn, %one) : tensor<?x1xi32, ["M", "1"]> -> !tile.tile<["5", "1"], i32, sbuf>
+      %y = tile.leaf "op leaf(x0[N, F], x1[P, 1]) -> c[P, F] { c[p, f] = sum(n < N: (if x1[p, 0] == n then x0[n, f] else 0)) }" (%a, %b) : (!tile.tile<["N", "7"], f32, hbm>, !tile.tile<["5", "1"], i32, sbuf>) -> !tile.tile<["5", "7"], f32, sbuf>
+      %q = tile.store %y into %p[%m along p, %k along f] : !tile.tile<["5", "7"], f32, sbuf>, tensor<?x?xf32, ["M", "K"]>
+      tile.yield %q : tensor<?x?xf32, ["M", "K"]>
+    }
+    tile.yield %r1 : tensor<?x?xf32, ["M", "K"]>
+  }
+  func.return %r : tensor<?x?xf32, ["M", "K"]>
+}
+"""  # noqa: E501
+
+
+def test_rows_that_positions_choose(tmp_path: Path) -> None:
+    lowered = Lowered(GATHER, "{K = 18 : index, M = 13 : index, N = 400 : index}")
+    assert lowered.instructions == []
+    assert "vector_offset=" in lowered.kernel
+    assert [v.verdict for v in lowered.proved()] == ["proved", "proved"]
+    rng = np.random.default_rng(7)
+    x, i = rng.normal(size=(400, COLUMNS)).astype(np.float32), rng.integers(0, 400, (ROWS, 1)).astype(np.int32)
+    result = lowered.run(tmp_path, x, i)
+    np.testing.assert_array_equal(result.outputs[0], x[i[:, 0]])
+    # Rows that are not chosen are not moved.
+    assert result.dma_bytes == 4 * (2 * ROWS * COLUMNS + ROWS * 3)
+    counted = counts(function(lowered.module), {"K": COLUMNS, "M": ROWS, "N": 400})
+    assert (counted.instructions, counted.dma_bytes) == (result.instructions, result.dma_bytes)
+    with pytest.raises(HardwareViolation, match="in 400 rows"):
+        lowered.run(tmp_path, x, i + 400)
+
+
+def test_places_in_a_row(tmp_path: Path) -> None:
+    element = "sum(k < F: (if x1[p, f] == k then x0[p, k] else 0))"
+    lowered = Lowered(Case(element, np.copy, [], ("f32", "i32"), whole=True).text())
+    assert lowered.instructions == ["tensor_copy", "nc_n_gather"]
+    assert [v.verdict for v in lowered.proved()] == ["proved", "proved"]
+    rng = np.random.default_rng(7)
+    x, i = rng.normal(size=(ROWS, COLUMNS)).astype(np.float32), rng.integers(0, COLUMNS, (ROWS, COLUMNS))
+    (out,) = lowered.run(tmp_path, x, i.astype(np.int32)).outputs
+    np.testing.assert_array_equal(out, np.take_along_axis(x, i, axis=1))
