@@ -19,9 +19,10 @@ from axon_mlir.checker.text import Question, Reals, Rejected, equality, integers
 from axon_mlir.semantics import normal as nf
 from axon_mlir.semantics import terms as t
 from axon_mlir.semantics.agreement import agree
+from axon_mlir.semantics.assumptions import Shapes, input_shapes, normalizer
 from axon_mlir.semantics.cases import Attempt, Case, attempts, tile_contexts
 from axon_mlir.semantics.constants import Exact, acceptable, replaced
-from axon_mlir.semantics.conversions import ProofNormalizer, denote, is_lowered
+from axon_mlir.semantics.conversions import denote, is_lowered
 from axon_mlir.semantics.denotation import Denotation, range_of
 from axon_mlir.semantics.functions import MONOIDS
 from axon_mlir.semantics.guards import Guards
@@ -64,21 +65,21 @@ class Argument:
 
     # -- one result ---------------------------------------------------------------------------------------------------
 
-    def output(self, a: t.Comprehension, b: t.Comprehension) -> None:
+    def output(self, a: t.Comprehension, b: t.Comprehension, shapes: Shapes) -> None:
         """Everything about one result."""
         for d, e in zip(a.shape, b.shape, strict=True):
             self.require("shape", (), t.equal(d, e))
         context = tuple(c for k, d in enumerate(a.shape) for c in range_of(Var(f"o{k}"), d))
         bodies = [self.body(value, context) for value in (a, b)]
         pieces = Pieces(lambda around, goal: self.follows(around, goal, "instance"))
-        n = ProofNormalizer()
+        known, wanted = (list(map(pieces.settled, conditions(z, context))) for z in bodies)
+        n = normalizer(bodies, known, context, pieces, shapes)
         x, y = (replaced(without(z), e) for z, e in zip(bodies, self.constants, strict=True))
         if not any(self.equal(attempt, context) for attempt in attempts(x, y, context, n, pieces)):
             raise Rejected("missing: what makes the two normal forms equal")
-        known, wanted = (list(map(pieces.settled, conditions(z, context))) for z in bodies)
         for c in (c for c in wanted if t.FALSE not in c.context):
             self.defined(c, known, n, pieces)
-        self.tiling(n, (Case(context, bodies[0], bodies[1]),), context)
+        self.tiling(n.tiles | pieces.tiles, (Case(context, bodies[0], bodies[1]),), context)
         self.lemmas |= n.lemmas | pieces.lemmas
 
     def equal(self, attempt: Attempt, context: Context) -> bool:
@@ -89,16 +90,16 @@ class Argument:
             plain = ([equality(p, q, case.context, n)] for p, q in ((x, y), (gap, nf.ZERO)))
             if not any(all(map(self.holds, way)) for way in chain(plain, _inductions(gap, n))):
                 return False
-        self.tiling(n, attempt.cases, context)
+        self.tiling(n.tiles, attempt.cases, context)
         self.lemmas |= n.lemmas | attempt.lemmas
         return True
 
-    def tiling(self, n: nf.Normalizer, cases: Sequence[Case], context: Context) -> None:
+    def tiling(self, tiles: set[tuple[Index, Index]], cases: Sequence[Case], context: Context) -> None:
         """What every instance of the tile lemma presupposes."""
-        for length, step in sorted(n.tiles, key=str):
+        for length, step in sorted(tiles, key=str):
             for around in tile_contexts(length, step, cases, context):
                 self.require("tile", around, t.conj([t.at_most(const(0), length), t.at_most(const(1), step)]))
-        self.tiles |= n.tiles
+        self.tiles |= tiles
 
     def body(self, value: t.Comprehension, context: Context) -> t.Term:
         """A result at `o0`, `o1`, ... without the guards that are decided, and what must hold of it by itself."""
@@ -118,10 +119,10 @@ class Argument:
         """A condition of the second program follows from a sign, is one of the first, up to a factor, or has a
         question of its own."""
         parts = [wanted.argument, pieces.term(wanted.argument, wanted.context)]
-        if any(sign(x, n) in ("positive", wanted.kind) for x in parts):
+        want = n.term(parts[1])
+        if n.is_positive(want) or any(sign(x, n) in ("positive", wanted.kind) for x in parts):
             self.lemmas.add("nonnegative")
             return
-        want = n.term(parts[1])
         texts = {nf.condition_text(c, n) for c in wanted.context}
         instances: list[tuple[str, t.Term, t.Condition]] = []
         for k in known:
@@ -140,15 +141,13 @@ class Argument:
         goal, says = w.claim(wanted.kind, want)
         parts = [pieces.term(x, wanted.context) for x in (wanted.argument, *(at for _, at, _ in instances))]
         facts: dict[str, str] = {}
-        for y in (y for x in parts for y in subterms(x) if isinstance(y, t.Fold)):
-            if (kind := sign(y, n)) is not None:
-                facts.setdefault(*w.claim(kind, n.term(y)))
-        for (kind, _, more), x in zip(instances, parts[1:], strict=True):
+        held = [(sign(y, n), y, t.TRUE) for x in parts for y in subterms(x) if isinstance(y, t.Fold)]
+        held += [(kind, x, more) for (kind, _, more), x in zip(instances, parts[1:], strict=True)]
+        for kind, x, more in ((kind, x, more) for kind, x, more in held if kind is not None):
             fact, text = w.claim(kind, n.term(x))
-            needs = None if more == t.TRUE else w.condition(more, n)
             if more == t.TRUE:
                 facts.setdefault(fact, text)
-            elif needs is not None:
+            elif (needs := w.condition(more, n)) is not None:
                 facts.setdefault(f"(=> {needs} {fact})", f"{text} where {nf.condition_text(more, n)}")
         for c in wanted.context:
             if (fact := w.condition(c, n)) is not None:
@@ -203,8 +202,7 @@ def _side(d: Denotation, manifest: Mapping[str, Any], side: str) -> tuple[t.Bind
     binding: t.Binding = {Size(k): parse(v) for k, v in manifest["sizes"][side].items()}
     if not all(nonnegative(i - 1) for i in binding.values()):
         raise Rejected("sizes: a size may be less than 1")
-    inputs, outputs = (tuple(c.substitute(binding) for c in values) for values in (d.inputs, d.outputs))
-    return binding, replace(d, inputs=inputs, outputs=outputs)
+    return binding, d.substitute(binding)
 
 
 def state(before: FuncOp, after: FuncOp, manifest: Mapping[str, Any], stored: frozenset[str]) -> Argument:
@@ -232,10 +230,8 @@ def state(before: FuncOp, after: FuncOp, manifest: Mapping[str, Any], stored: fr
     if any(exact) and not (all(fit) and agree(before, after, mine, theirs)):
         raise Rejected("constants: a constant is taken for what it may not stand for")
     argument = Argument(stored, exact)
-    for side, binding in ((right, theirs), (left, mine)):
-        for o in side.obligations:
-            hypotheses = [t.substitute_condition(h, binding) for h in o.hypotheses]
-            argument.must(integers(o.kind, hypotheses, t.substitute_condition(o.goal, binding)))
+    for o in (*right.obligations, *left.obligations):
+        argument.must(integers(o.kind, o.hypotheses, o.goal))
     for a, b in chain.from_iterable(map(by_remainder, left.outputs, right.outputs)):
-        argument.output(a, b)
+        argument.output(a, b, input_shapes(left))
     return argument

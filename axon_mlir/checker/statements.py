@@ -14,6 +14,8 @@ ABBREVIATIONS = {
     "MAIN": "n:Int rows:Int->Real columns:Int->Real row:Int->Real",
     "TILES": "n:Int s:Int c:Int t:Int j:Int S:Int->Real I:Int->Real f:Int->Real",
     "LOG": "x:Real y:Real a:Real b:Real l:Real e:Real->Real",
+    "RISING": "n:Int S:Int->Real T:Int->Real f:Int->Real h:Real->Real",
+    "FALLING": "n:Int U:Int->Real V:Int->Real f:Int->Real g:Real->Real",
     "ANY": "n:Int S:Int->Real T:Int->Real c:Int->Bool",
     "PICK": "n:Int p:Real S:Int->Real T:Int->Real f:Int->Real l:Int->Real e:Real->Real",
     "POWER": "a:Int b:Int x:Real p:Int->Real",
@@ -83,6 +85,19 @@ max-negate
 max-exp
  for max min
  fold {} of {op} | FOLDS e:Real->Real | S: (f @); T: (e (f @)) | (= (T @) (e (S @))) | late: (=> (<= (S n) (f n)) (<= (e (S n)) (e (f n)))); (=> (<= (f n) (S n)) (<= (e (f n)) (e (S n))))
+max-monotone
+ rising, base of max | RISING | (= (S 1) (f 0)); (= (T 1) (h (f 0))) | (= (T 1) (h (S 1)))
+ rising, step of max | RISING | (>= n 1); step[S, n, (f n), max]; step[T, n, (h (f n)), max]; (=> (<= (S n) (f n)) (<= (h (S n)) (h (f n)))); (=> (<= (f n) (S n)) (<= (h (f n)) (h (S n)))); (= (T n) (h (S n))) | (= (T (+ n 1)) (h (S (+ n 1))))
+ falling, base of max | FALLING | (= (U 1) (f 0)); (= (V 1) (g (f 0))) | (= (V 1) (g (U 1)))
+ falling, step of max | FALLING | (>= n 1); step[U, n, (f n), min]; step[V, n, (g (f n)), max]; (=> (<= (U n) (f n)) (>= (g (U n)) (g (f n)))); (=> (<= (f n) (U n)) (>= (g (f n)) (g (U n)))); (= (V n) (g (U n))) | (= (V (+ n 1)) (g (U (+ n 1))))
+ rising, base of min | RISING | (= (S 1) (f 0)); (= (T 1) (h (f 0))) | (= (T 1) (h (S 1)))
+ rising, step of min | RISING | (>= n 1); step[S, n, (f n), min]; step[T, n, (h (f n)), min]; (=> (<= (S n) (f n)) (<= (h (S n)) (h (f n)))); (=> (<= (f n) (S n)) (<= (h (f n)) (h (S n)))); (= (T n) (h (S n))) | (= (T (+ n 1)) (h (S (+ n 1))))
+ falling, base of min | FALLING | (= (U 1) (f 0)); (= (V 1) (g (f 0))) | (= (V 1) (g (U 1)))
+ falling, step of min | FALLING | (>= n 1); step[U, n, (f n), max]; step[V, n, (g (f n)), min]; (=> (<= (U n) (f n)) (>= (g (U n)) (g (f n)))); (=> (<= (f n) (U n)) (>= (g (f n)) (g (U n)))); (= (V n) (g (U n))) | (= (V (+ n 1)) (g (U (+ n 1))))
+parity
+ odd | x:Real y:Real h:Real->Real | (= y (- x)); (= (h (- x)) (- (h x))) | (= (h y) (- (h x)))
+ even | x:Real y:Real g:Real->Real | (= y (- x)); (= (g (- x)) (g x)) | (= (g y) (g x))
+ sign | x:Real c:Real | (> c 0.0) | (= (ite (> (* c x) 0.0) 1.0 (ite (< (* c x) 0.0) (- 1.0) 0.0)) (ite (> x 0.0) 1.0 (ite (< x 0.0) (- 1.0) 0.0)))
 max-join
  for max min
  fold {} of {op} | TWO | S: (f @); T: (g @); U: join[(f @), (g @)] | (= (U @) join[(S @), (T @)])
@@ -137,6 +152,8 @@ any
  step of min | ANY | (>= n 1); step[S, n, (ite (c n) 1.0 0.0), min]; step[T, n, (ite (c n) 0.0 1.0), +]; (and (>= (T n) 0.0) (= (S n) (ite (> (T n) 0.0) 0.0 1.0))) | (and (>= (T (+ n 1)) 0.0) (= (S (+ n 1)) (ite (> (T (+ n 1)) 0.0) 0.0 1.0)))
 pick
  fold {} | PICK | S: (ite (= (to_real @) p) (f @) 0.0); T: (ite (= (to_real @) p) (l @) 0.0) | (or (and (= (S @) 0.0) (= (T @) 0.0)) (and (< p (to_real @)) (= (S @) (e (T @))))) | summand: (= (f @) (e (l @)))
+ fold number, {} | n:Int p:Real S:Int->Real C:Int->Real f:Int->Real | S: (ite (= (to_real @) p) (f @) 0.0); C: (ite (= (to_real @) p) 1.0 0.0) | (or (and (= (S @) 0.0) (= (C @) 0.0)) (and (< p (to_real @)) (= (C @) 1.0)))
+ number, one | n:Int p:Real S:Int->Real C:Int->Real f:Int->Real | (or (and (= (S n) 0.0) (= (C n) 0.0)) (and (< p (to_real n)) (= (C n) 1.0))); (not (= (S n) 0.0)) | (= (C n) 1.0)
  one element | PICK | (or (and (= (S n) 0.0) (= (T n) 0.0)) (and (< p (to_real n)) (= (S n) (e (T n))))); (> (S n) 0.0) | (= (S n) (e (T n)))
 fraction
  step | p:Real l:Real r:Real u:Real v:Real | (= p (+ l r)); (= v (* u p)) | (= (* l u) (- v (* r u)))

@@ -8,14 +8,16 @@ fold of either term begins or ends; written out where they are short.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import product
 
 from axon_mlir.semantics import terms as t
 from axon_mlir.semantics.denotation import range_of
+from axon_mlir.semantics.guards import Guards
 from axon_mlir.semantics.index import Index, Min, Size, Var, const, of_var
-from axon_mlir.semantics.normal import ZERO, Normalizer, Poly
+from axon_mlir.semantics.normal import ZERO, Normalizer, Poly, poly_text
 from axon_mlir.semantics.pieces import (
     Pieces,
     assume,
@@ -28,7 +30,7 @@ from axon_mlir.semantics.pieces import (
     symbols_of,
     windows_of,
 )
-from axon_mlir.semantics.walk import Context, folds
+from axon_mlir.semantics.walk import Context, folds, subterms
 
 DEPTH = 16
 """Conditions about indices that are taken one way and the other."""
@@ -71,17 +73,22 @@ def attempts(x: t.Term, y: t.Term, context: Context, normal: Normalizer, pieces:
     the coarsest."""
     tried: list[Attempt] = []
     for cases, lemmas in _ways(x, y, context, pieces):
-        own = type(normal)(joining=False) if tried else normal
+        own = type(normal)(joining=False, assumed=normal.assumed, kept=normal.kept) if tried else normal
         forms = tuple((own.term(case.left), own.term(case.right)) for case in cases)
         tried.append(Attempt(cases, forms, own, lemmas))
         if tried[-1].equal:
             return tried[-1:]
+    sized = tuple(case for one in tried[0].cases for case in _by_size(one, normal))
+    if sized != tried[0].cases:
+        forms = tuple((normal.term(case.left), normal.term(case.right)) for case in sized)
+        tried.append(Attempt(sized, forms, normal, pieces.lemmas))
     return [tried[0], *tried[1:][-1:]]
 
 
 def _ways(x: t.Term, y: t.Term, context: Context, pieces: Pieces) -> Iterator[tuple[tuple[Case, ...], set[str]]]:
     """The ways to take two terms apart, coarse ones first."""
-    cases = tuple(_Division(pieces).cases(x, y, context))
+    x, y = pieces.merged(x), pieces.merged(y)
+    cases = tuple(_Division(pieces, Guards(pieces.follows)).cases(x, y, context))
     yield cases, pieces.lemmas
     for written_out in (False, True):
         finer: list[Case] = []
@@ -94,16 +101,108 @@ def _ways(x: t.Term, y: t.Term, context: Context, pieces: Pieces) -> Iterator[tu
             yield tuple(finer), lemmas
 
 
+def _by_size(case: Case, normal: Normalizer) -> Iterator[Case]:
+    """A case for each order of what maxima and minima are taken of, where that does not depend on a fold variable."""
+    questions: dict[Poly, t.RealCompare] = {}
+    for x in (case.left, case.right):
+        bound = bound_in(x)
+        for y in subterms(x):
+            choice = _choice(y)
+            if choice is not None and t.free_symbols(y).isdisjoint(bound):
+                a, b, _, _ = choice
+                key, direction = _order(a, b, normal)
+                if key.constant is None:
+                    questions.setdefault(key, t.RealCompare("<", *((a, b) if direction == 1 else (b, a))))
+    chosen = sorted(questions, key=poly_text)[:REAL]
+    for truth in product((True, False), repeat=len(chosen)):
+        known = dict(zip(chosen, truth, strict=True))
+        more = [questions[k] if holds else t.Not(questions[k]) for k, holds in known.items()]
+        yield Case((*case.context, *more), *(_sized(x, known, normal) for x in (case.left, case.right)))
+
+
+def _choice(y: t.Term) -> tuple[t.Term, t.Term, t.Term, t.Term] | None:
+    """(a, b, x, y) for a term that is x where a < b, and y elsewhere."""
+    match y:
+        case t.Apply("max", (a, b)):
+            return a, b, b, a
+        case t.Apply("min", (a, b)):
+            return a, b, a, b
+        case t.Apply("abs", (a,)):
+            opposite = t.Apply("neg", (a,))
+            return opposite, a, a, opposite
+        case t.Apply("relu", (a,)):
+            return t.ZERO, a, a, t.ZERO
+        case _:
+            return None
+
+
+def _order(a: t.Term, b: t.Term, normal: Normalizer) -> tuple[Poly, int]:
+    """What is positive exactly when `a < b` (1), or `b < a` (-1), up to a positive factor."""
+    gap = normal.add(normal.term(b), normal.scale(normal.term(a), Fraction(-1)))
+    _, rest = normal.positive_content(gap)
+    opposite = normal.scale(rest, Fraction(-1))
+    return (rest, 1) if poly_text(rest) <= poly_text(opposite) else (opposite, -1)
+
+
+def _sized(x: t.Term, known: Mapping[Poly, bool], normal: Normalizer) -> t.Term:
+    """A term without the maxima, minima and choices that known orders decide."""
+
+    def condition(c: t.Condition) -> t.Condition:
+        match c:
+            case t.RealCompare("<" | "<=" as r, a, b):
+                key, direction = _order(a, b, normal)
+                decided = {(True, 1): t.TRUE, (True, -1): t.FALSE}
+                decided |= {(False, 1): t.FALSE} if r == "<" else {(False, -1): t.TRUE}
+                found = decided.get((known[key], direction)) if key in known else None
+                return t.RealCompare(r, term(a), term(b)) if found is None else found
+            case t.RealCompare(r, a, b):
+                return t.RealCompare(r, term(a), term(b))
+            case t.And(parts):
+                return t.conj(list(map(condition, parts)))
+            case t.Or(parts):
+                return t.disj(list(map(condition, parts)))
+            case t.Not(p):
+                return t.negate(condition(p))
+            case t.IndexCompare():
+                return c
+
+    def term(y: t.Term) -> t.Term:
+        choice = _choice(y)
+        if choice is not None:
+            a, b, here, there = choice
+            key, direction = _order(a, b, normal)
+            if key in known:
+                # Where the numbers are equal both are right.
+                return term(here if known[key] == (direction == 1) else there)
+        match y:
+            case t.Apply(f, args):
+                return t.Apply(f, tuple(map(term, args)))
+            case t.Fold(m, v, n, body):
+                return t.fold(m, v, n, term(body))
+            case t.Select(c, a, b):
+                return t.select(condition(c), term(a), term(b))
+            case _:
+                return y
+
+    return term(x)
+
+
 @dataclass
 class _Division:
     pieces: Pieces
+    guards: Guards | None = None
     minima: bool = False
     """Whether it matters which is the least of a minimum."""
     count: int = 0
 
     def cases(self, x: t.Term, y: t.Term, context: Context, depth: int = DEPTH) -> Iterator[Case]:
-        x, y = self.pieces.term(x, context), self.pieces.term(y, context)
-        c = self._question(x, y) if depth and self.count < MOST else None
+        c: t.IndexCompare | None = None
+        # What is decided by the index of the result is asked before folds are cut.
+        for walk in (self.guards, self.pieces) if self.guards is not None else (self.pieces,):
+            x, y = walk.term(x, context), walk.term(y, context)
+            c = self._question(x, y) if depth and self.count < MOST else None
+            if c is not None:
+                break
         if c is None:
             yield self._last(x, y, context)
             return

@@ -55,6 +55,11 @@ class Obligation:
     goal: t.Condition
     where: str
 
+    def substitute(self, binding: t.Binding) -> Obligation:
+        """The obligation with sizes replaced."""
+        hypotheses = tuple(t.substitute_condition(h, binding) for h in self.hypotheses)
+        return replace(self, hypotheses=hypotheses, goal=t.substitute_condition(self.goal, binding))
+
 
 @dataclass(frozen=True)
 class Denotation:
@@ -63,6 +68,14 @@ class Denotation:
     inputs: tuple[t.Comprehension, ...]
     outputs: tuple[t.Comprehension, ...]
     obligations: tuple[Obligation, ...]
+
+    def substitute(self, binding: t.Binding) -> Denotation:
+        """The function with sizes replaced."""
+        return Denotation(
+            tuple(c.substitute(binding) for c in self.inputs),
+            tuple(c.substitute(binding) for c in self.outputs),
+            tuple(o.substitute(binding) for o in self.obligations),
+        )
 
 
 class Denotable(ABC):

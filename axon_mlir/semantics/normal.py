@@ -11,7 +11,7 @@ certificate can restate them. Two terms with equal normal forms are equal wherev
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache
@@ -34,6 +34,7 @@ from axon_mlir.semantics.index import (
     of_var,
 )
 from axon_mlir.semantics.index import Atom as IndexAtom
+from axon_mlir.semantics.laws import EVEN, ODD, RISING, SCALE_FREE
 
 LEMMAS: dict[str, str] = {
     "congruence": "equal arguments give equal values",
@@ -47,6 +48,8 @@ LEMMAS: dict[str, str] = {
     "max-shift": "max(k < n: f[k] + c) = max(k < n: f[k]) + c",
     "max-negate": "max(k < n: -f[k]) = -min(k < n: f[k])",
     "max-exp": "max(k < n: exp(f[k])) = exp(max(k < n: f[k]))",
+    "max-monotone": "max(k < n: h(f[k])) = h(max(k < n: f[k])), h rising; = h(min(k < n: f[k])), h falling",
+    "parity": "h(-x) = -h(x), h odd; h(-x) = h(x), h even; sign(c * x) = sign(x), c > 0",
     "max-join": "max(k < n: max(f[k], g[k])) = max(max(k < n: f[k]), max(k < n: g[k]))",
     "max-exchange": "max(k < n: max(l < m: f[k, l])) = max(l < m: max(k < n: f[k, l]))",
     "split": "fold(k < p + q: f[k]) = fold(k < p: f[k]) + fold(k < q: f[p + k])",
@@ -59,7 +62,7 @@ LEMMAS: dict[str, str] = {
     "log": "exp(c * log(x)) = x^c, log(x * y) = log(x) + log(y), log(exp(x)) = x, x > 0, y > 0",
     "nonnegative": "a fold of terms >= 0 is >= 0, of at least one term > 0 is > 0",
     "any": "max(k < n: if c[k] then 1 else 0) = if sum(k < n: if c[k] then 1 else 0) > 0 then 1 else 0",
-    "pick": "log(sum(k < n: if k = p then f[k] else 0)) = sum(k < n: if k = p then log(f[k]) else 0), if it is > 0",
+    "pick": "log(sum(k < n: if k = p then f[k] else 0)) = sum(k < n: if k = p then log(f[k]) else 0), one k, if > 0",
     "fraction": "p = l + r: l * p^a = p^(a + 1) - r * p^a",
 }
 """Name -> statement. `smt.lemmas` proves each by induction over ground recurrences."""
@@ -241,6 +244,9 @@ def make_poly(terms: Mapping[Mono, Fraction]) -> Poly:
     return Poly(kept if len(kept) < 2 else tuple(sorted(kept, key=lambda x: mono_text(x[0]))))
 
 
+_OTHER = {"max": "min", "min": "max"}
+
+
 def lone(a: Atom) -> Poly:
     """The form that is one atom."""
     return make_poly({((a, Fraction(1)),): Fraction(1)})
@@ -351,8 +357,22 @@ def nonnegative_atom(a: Atom) -> bool:
             return nonnegative_mono(m)
         case Guarded(_, x, y):
             return (x, y) == (ONE, ZERO)
+        case OtherFold(_, _, n, body):
+            return at_least(n, 1) and all(c > 0 and nonnegative_mono(m) for m, c in body.terms)
+        case Extreme("max", args):
+            return any(_mirrored(p, q) or _mirrored(q, p) for p in args for q in args)
         case _:
             return positive(a)
+
+
+def _mirrored(p: Poly, q: Poly) -> bool:
+    """Whether one of two forms is at least minus the other: `-x` and `x`, or minus the least and the greatest."""
+    if make_poly({m: -c for m, c in p.terms}) == q:
+        return True
+    a, b = _lone(make_poly({m: -c for m, c in p.terms})), _lone(q)
+    if not (isinstance(a, OtherFold) and isinstance(b, OtherFold)):
+        return False
+    return (a.monoid, b.monoid) == ("min", "max") and (a.var, a.extent, a.body) == (b.var, b.extent, b.body)
 
 
 @cache
@@ -472,14 +492,36 @@ def _least(a: IndexAtom) -> int:
             return -(1 << 62)
 
 
+@dataclass(frozen=True)
+class Assumed:
+    """What is positive where both programs are defined: atoms, and elements by tensor and index, None being any."""
+
+    atoms: frozenset[Atom] = frozenset()
+    patterns: frozenset[tuple[str, tuple[Index | None, ...]]] = frozenset()
+    ones: frozenset[Atom] = frozenset()
+    """What is 1: the number of elements at a position that must be inside."""
+
+    def covers(self, a: Atom) -> bool:
+        """Whether an atom is among them."""
+        if a in self.atoms:
+            return True
+        return isinstance(a, Element) and any(
+            a.tensor == tensor and all(p is None or p == i for p, i in zip(pattern, a.indices, strict=True))
+            for tensor, pattern in self.patterns
+        )
+
+
 class Normalizer:
     """Computes normal forms and records the lemmas used. One per proof; the memo is its own.
 
-    `joining`: folds over adjacent ranges become one fold.
+    `joining`: folds over adjacent ranges become one fold. `assumed`: what is positive besides what is so by its parts.
+    `kept`: functions that are not replaced by their definitions.
     """
 
-    def __init__(self, *, joining: bool = True):
+    def __init__(self, *, joining: bool = True, assumed: Assumed | None = None, kept: frozenset[str] = frozenset()):
         self.joining = joining
+        self.kept = kept
+        self.assumed = assumed or Assumed()
         self.lemmas: set[str] = set()
         self.tiles: set[tuple[Index, Index]] = set()
         """Instances (n, s) of the tile lemma."""
@@ -617,6 +659,9 @@ class Normalizer:
         for a, e in exponents.items():
             if e == 0:
                 continue
+            if a in self.assumed.ones:
+                self.lemmas.add("pick")
+                continue
             if isinstance(a, Prime):
                 whole = e.numerator // e.denominator
                 coefficient *= Fraction(a.value) ** whole
@@ -733,6 +778,30 @@ class Normalizer:
                 outside[Base(rest)] = outside.get(Base(rest), Fraction(0)) + e
         return self.scale(self._from_exponents(outside), coefficient)
 
+    def positive(self, a: Atom) -> bool:
+        """Whether an atom is positive, by its parts or by what is assumed."""
+        if positive(a) or self.assumed.covers(a):
+            return True
+        if not self.assumed.atoms and not self.assumed.patterns:
+            return False
+        match a:
+            case Base(p):
+                return self.is_positive(p)
+            case Sum(binders, m):
+                return all(self.positive(x) for x, _ in m) and all(at_least(n, 1) for _, n in binders)
+            case OtherFold(_, _, n, body):
+                return at_least(n, 1) and self.is_positive(body)
+            case Extreme("min", args):
+                return all(map(self.is_positive, args))
+            case _:
+                return False
+
+    def is_positive(self, p: Poly) -> bool:
+        """Whether a form is a sum of terms that are not negative, one of them positive."""
+        signs = [all(self.positive(a) for a, _ in m) for m, _ in p.terms]
+        fit = [s or nonnegative_mono(m) for s, (m, _) in zip(signs, p.terms, strict=True)]
+        return any(signs) and all(fit) and all(c > 0 for _, c in p.terms)
+
     def positive_content(self, p: Poly) -> tuple[tuple[Mono, Fraction], Poly]:
         """`p = content * rest`: a positive number and positive atoms to some power, and what is left."""
         return self._content(p, False) if p.terms else (((), Fraction(1)), p)
@@ -749,11 +818,11 @@ class Normalizer:
             number_ = -number_
         lowest: dict[Atom, Fraction] = {}
         for a in {a for m, _ in p.terms for a, _ in m}:
-            if whole or positive(a):
+            if whole or self.positive(a):
                 k = min(dict(m).get(a, Fraction(0)) for m, _ in p.terms)
                 if k:
                     lowest[a] = k
-                    if not whole and isinstance(a, Sum | Base):
+                    if not whole and isinstance(a, Sum | Base | OtherFold):
                         self.lemmas.add("nonnegative")
         if len(p.terms) == 1 and whole:
             lowest = dict(p.terms[0][0])
@@ -869,12 +938,32 @@ class Normalizer:
                 return self.extreme(function, args)
             case _:
                 definition = FUNCTIONS[function].definition
-                if definition is not None:
+                if definition is not None and function not in self.kept:
                     return self.term_over(_definition(function), dict(zip("xyz", args, strict=False)))
         if function == "log" and args[0].constant is None:
             return self._log(args[0])
+        if function in ODD | EVEN and args[0].terms:
+            return self._with_parity(function, args[0])
         self.lemmas.add("congruence")
         return self._atom(Opaque(function, tuple(args)))
+
+    def _with_parity(self, function: str, x: Poly) -> Poly:
+        """An odd or even function, of the argument that starts with a positive number."""
+        self.lemmas.add("congruence")
+        sign = Fraction(1)
+        if _leading(x)[1] < 0:
+            self.lemmas.add("parity")
+            x, sign = self.scale(x, Fraction(-1)), Fraction(-1 if function in ODD else 1)
+        if function in SCALE_FREE:
+            content, rest = self.positive_content(x)
+            if rest != x:
+                self.lemmas.add("parity")
+                if content[0]:
+                    self.lemmas.add("nonnegative")
+                x = rest
+        if x.constant is not None and function == "sign":
+            return constant(sign)
+        return self.scale(self._atom(Opaque(function, (x,))), sign)
 
     def term_over(self, x: t.Term, env: Mapping[str, Poly]) -> Poly:
         """A term whose rank-0 reads are given as polynomials."""
@@ -891,9 +980,12 @@ class Normalizer:
         (mono, number_), rest = self._content(p, False)
         out = ZERO
         for a, e in mono:
+            picked = self._log_of_pick(lone(a))
             if isinstance(a, Exp):
                 self.lemmas.add("exp")
                 out = self.add(out, make_poly({a.mono: e}))
+            elif picked is not None:
+                out = self.add(out, self.scale(picked, e))
             else:
                 out = self.add(out, self.scale(self._atom(Opaque("log", (self._atom(a),))), e))
         rest = self.scale(rest, number_)
@@ -978,6 +1070,11 @@ class Normalizer:
         if len(exponents) == len(args):
             self.lemmas.add("max-exp")
             return self.exp(self.extreme(kind, exponents))
+        applied = self._monotone(args)
+        if applied is not None:
+            inside, rises, outer = applied
+            self.lemmas.add("max-monotone")
+            return outer(self.extreme(kind if rises else _OTHER[kind], inside))
         contents = [self._content(a, False)[0] for a in args if a != ZERO]
         numerator, denominator = 0, 1
         for _, c in contents:
@@ -994,6 +1091,23 @@ class Normalizer:
         factor = make_poly({_sorted_mono(lowest): number_})
         inverse = make_poly({_sorted_mono({a: -e for a, e in lowest.items()}): 1 / number_})
         return self.mul(factor, self.extreme(kind, [self.mul(a, inverse) for a in args]))
+
+    def _monotone(self, args: Sequence[Poly]) -> tuple[list[Poly], bool, Callable[[Poly], Poly]] | None:
+        """(arguments, whether it rises, the function) when all forms are one monotone function of something."""
+        lones = [p.single for p in args]
+        if any(x is None or x[1] != 1 or len(x[0]) != 1 for x in lones):
+            return None
+        parts = [x[0][0] for x in lones if x is not None]
+        (first, e), *_ = parts
+        if isinstance(first, Opaque) and first.function in RISING and e == 1:
+            function = first.function
+            inside = [a.args[0] for a, k in parts if isinstance(a, Opaque) and a.function == function and k == 1]
+            return (inside, True, lambda p: self.apply(function, [p])) if len(inside) == len(parts) else None
+        if e == 1 or any(k != e or not self.positive(a) or isinstance(a, Prime | Exp) for a, k in parts):
+            return None
+        self.lemmas.add("nonnegative")
+        inside = [a.poly if isinstance(a, Base) else lone(a) for a, _ in parts]
+        return inside, e > 0, lambda p: self.power(p, e)
 
     def _joined_extremes(self, kind: str, args: list[Poly]) -> list[Poly] | None:
         """Two maxima over adjacent ranges as one."""
@@ -1036,6 +1150,7 @@ class Normalizer:
         if flat is not None:
             return flat
         if monoid in ("max", "min"):
+            body = self.add(body)
             outside = make_poly({m: c for m, c in body.terms if v not in mono_symbols(m)})
             if outside != ZERO:
                 self.lemmas.add("max-shift")
@@ -1054,6 +1169,11 @@ class Normalizer:
             if exponent is not None:
                 self.lemmas.add("max-exp")
                 return self.exp(self.fold(monoid, v, extent, exponent))
+            applied = self._monotone([body])
+            if applied is not None:
+                (inside,), rises, outer = applied
+                self.lemmas.add("max-monotone")
+                return outer(self.fold(monoid if rises else _OTHER[monoid], v, extent, inside))
             inner = _lone(body)
             if isinstance(inner, Extreme) and inner.kind == monoid and not any(map(_infinite, inner.args)):
                 self.lemmas.add("max-join")
@@ -1125,7 +1245,7 @@ class Normalizer:
         inner = lone[0][0][0]
         if not isinstance(inner, OtherFold) or inner.monoid != monoid:
             return None
-        step = self._tile_step(v, extent, inner.extent)
+        step = tile_step(v, extent, inner.extent)
         if step is None and {v, inner.var} <= poly_symbols(inner.body):
             step = self._whole_tiles(v, extent, inner.extent)
         if step is None:
@@ -1173,16 +1293,6 @@ class Normalizer:
         binders, mono = self._flatten(binders, mono)
         return self.mul(self.scale(self._connected(binders, mono), coefficient), self._from_exponents(outside))
 
-    def _tile_step(self, v: Var, outer: Index, inner: Index) -> tuple[Index, Index] | None:
-        """(n, s) with outer = ceildiv(n, s) and inner = min(s, n - s * v)."""
-        if v not in inner.symbols():
-            return None
-        for s in _step_candidates(outer, inner, v):
-            for n in _length_candidates(outer, inner, v, s):
-                if ceil_div(n, s) == outer and minimum(s, n - s * of_var(v)) == inner and v not in n.symbols():
-                    return n, s
-        return None
-
     def _whole_tiles(self, v: Var, outer: Index, inner: Index) -> tuple[Index, Index] | None:
         """(n, s) for tiles that are all whole: n = outer * s."""
         if v in inner.symbols() or not (at_least(inner, 1) and at_least(outer, 0)):
@@ -1198,7 +1308,7 @@ class Normalizer:
                 for u, inner in binders:
                     if u is v:
                         continue
-                    step = self._tile_step(v, outer, inner)
+                    step = tile_step(v, outer, inner)
                     if step is None and {u, v} <= mono_symbols(mono):
                         step = self._whole_tiles(v, outer, inner)
                     if step is None:
@@ -1418,6 +1528,17 @@ def _as_var(i: Index) -> Var:
 def _leading(p: Poly) -> tuple[Mono, Fraction]:
     """The greatest monomial: total degree, then text."""
     return max(p.terms, key=lambda x: (sum(e for _, e in x[0]), len(x[0]), mono_text(x[0])))
+
+
+def tile_step(v: Var, outer: Index, inner: Index) -> tuple[Index, Index] | None:
+    """(n, s) with outer = ceildiv(n, s) and inner = min(s, n - s * v)."""
+    if v not in inner.symbols():
+        return None
+    for s in _step_candidates(outer, inner, v):
+        for n in _length_candidates(outer, inner, v, s):
+            if ceil_div(n, s) == outer and minimum(s, n - s * of_var(v)) == inner and v not in n.symbols():
+                return n, s
+    return None
 
 
 def _step_candidates(outer: Index, inner: Index, v: Var) -> list[Index]:

@@ -36,7 +36,9 @@ from axon_mlir.semantics.index import (
     of_var,
 )
 from axon_mlir.semantics.infinite import NEUTRAL, stray
+from axon_mlir.semantics.normal import Normalizer, tile_step
 from axon_mlir.semantics.partial import Condition, requirement
+from axon_mlir.semantics.signs import sign
 from axon_mlir.semantics.walk import Context, subterms
 
 Windows = Mapping[tuple[str, int], Collection[Index]]
@@ -54,8 +56,32 @@ class Pieces(Guards):
     """
 
     lemmas: set[str] = field(default_factory=set[str])
+    tiles: set[tuple[Index, Index]] = field(default_factory=set[tuple[Index, Index]])
+    """Instances (n, s) of the tile lemma."""
     windows: Windows | None = None
     written_out: bool = False
+
+    def merged(self, x: t.Term) -> t.Term:
+        """The term with folds over tiles of folds inside a tile as one fold, before guards cut either."""
+        match x:
+            case t.Apply(f, args):
+                return t.Apply(f, tuple(map(self.merged, args)))
+            case t.Select(c, a, b):
+                return t.select(c, self.merged(a), self.merged(b))
+            case t.Fold(m, v, n, body):
+                body = self.merged(body)
+                step = tile_step(v, n, body.extent) if isinstance(body, t.Fold) and body.monoid == m else None
+                if step is not None and isinstance(body, t.Fold):
+                    length, s = step
+                    k = fresh_var("k")
+                    flat = t.substitute(body.body, {body.var: of_var(k) - s * of_var(v)})
+                    if v not in t.free_symbols(flat):
+                        self.lemmas.add("tile")
+                        self.tiles.add(step)
+                        return t.fold(m, k, length, flat)
+                return t.fold(m, v, n, body)
+            case _:
+                return x
 
     def _term(self, x: t.Term, context: Context) -> t.Term:
         match x:
@@ -65,11 +91,16 @@ class Pieces(Guards):
                 return t.index_value(self._index(i, context))
             case t.Read(name, indices):
                 return t.Read(name, tuple(self._index(i, context) for i in indices))
+            case t.Apply("log", (t.Fold("sum", v, n, t.Select(c, value, other)),)) if other == t.ZERO and picks(c, v):
+                return self.term(self._log_of_pick(v, n, c, value), context)
             case t.Apply(f, args):
                 return t.Apply(f, tuple(self.term(a, context) for a in args))
             case t.Fold(m, v, n, body):
                 n = self._index(n, context)
                 inside = (*context, *range_of(v, n))
+                if n == 0 and m not in NEUTRAL:
+                    self.lemmas.add("single")
+                    return t.ZERO if m == "sum" else t.ONE
                 if n == 1:
                     return self.term(t.substitute(body, {v: const(0)}), context)
                 return self._fold(m, v, n, self.term(body, inside), context)
@@ -81,13 +112,24 @@ class Pieces(Guards):
                     kept, a, b = kept.part, b, a
                 return t.select(kept, self.term(a, (*context, kept)), self.term(b, (*context, t.negate(kept))))
 
+    def _log_of_pick(self, v: Var, n: Index, c: t.Condition, value: t.Term) -> t.Term:
+        """The logarithm of the one element at a position; without one the sum is zero and its logarithm not defined."""
+        match value:
+            case t.Apply("div", (a, b)) if v not in t.free_symbols(b) and sign(b, Normalizer()) == "positive":
+                self.lemmas |= {"log", "nonnegative", "scale"}
+                return t.Apply("sub", (self._log_of_pick(v, n, c, a), t.Apply("log", (b,))))
+            case _:
+                self.lemmas.add("pick")
+                return t.Fold("sum", v, n, t.Select(c, t.Apply("log", (value,)), t.ZERO))
+
     def settled(self, c: Condition) -> Condition:
         """A condition of definedness, the comparisons of numbers around it in simple form."""
         around = tuple(x if t.is_integer(x) else self.condition(x, ()) for x in c.context)
         return replace(c, context=around)
 
     def _compare(self, relation: str, a: t.Term, b: t.Term, context: Context) -> t.Condition:
-        return compared(relation, a, b)
+        found = compared(relation, a, b)
+        return self.condition(found, context) if t.is_integer(found) else found
 
     def condition(self, c: t.Condition, context: Context) -> t.Condition:
         """The condition without what the context decides."""
@@ -296,6 +338,15 @@ def selected_factor(v: Var, extent: Index, body: t.Term) -> t.Term | None:
             if at is not None:
                 return t.select(t.within(at, extent), t.substitute(body, {v: at}), t.ZERO)
     return None
+
+
+def picks(c: t.Condition, v: Var) -> bool:
+    """Whether a condition says `v = p`, p being an index or a number that does not depend on v."""
+    if isinstance(c, t.RealCompare) and c.relation == "==":
+        sides = (c.left, c.right) if as_index(c.left) is not None else (c.right, c.left)
+        i = as_index(sides[0])
+        return i is not None and i.coefficient(v) in (1, -1) and v not in t.free_symbols(sides[1])
+    return solution(v, c) is not None
 
 
 def factors(x: t.Term) -> Iterator[t.Term]:

@@ -74,14 +74,12 @@ class Definedness:
         """Whether a condition of the second program holds; the query that shows it, when one was needed."""
         if t.FALSE in wanted.context:
             return True, None
-        if sign(wanted.argument, self.normal) in _IMPLIES[wanted.kind]:
-            self.lemmas.add("nonnegative")
-            return True, None
         whole = wanted.argument if self.pieces is None else self.pieces(wanted.argument, wanted.context)
-        if sign(whole, self.normal) in _IMPLIES[wanted.kind]:
+        argument = self.normal.term(whole)
+        signed = (sign(x, self.normal) in _IMPLIES[wanted.kind] for x in (wanted.argument, whole))
+        if self.normal.is_positive(argument) or any(signed):
             self.lemmas.add("nonnegative")
             return True, None
-        argument = self.form(wanted.argument, wanted.context)
         instances = list(self.instances(wanted))
         for known, at, more in instances:
             if known.kind in _IMPLIES[wanted.kind] and more == t.TRUE:

@@ -9,7 +9,7 @@ What is not proved then is tried at sizes that take every loop twice.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from functools import partial
@@ -19,14 +19,15 @@ from xdsl.dialects.func import FuncOp
 from axon_mlir.errors import AxonError
 from axon_mlir.semantics import terms as t
 from axon_mlir.semantics.agreement import agree
+from axon_mlir.semantics.assumptions import Shapes, input_shapes, normalizer
 from axon_mlir.semantics.cases import Attempt, Case, attempts, tile_contexts
 from axon_mlir.semantics.constants import Exact, replaced
-from axon_mlir.semantics.conversions import ProofNormalizer, denote, is_lowered
-from axon_mlir.semantics.denotation import Denotation, Obligation, Undenotable, dtype_of
+from axon_mlir.semantics.conversions import denote, is_lowered
+from axon_mlir.semantics.denotation import Denotation, Undenotable, dtype_of
 from axon_mlir.semantics.index import Index, Size, Var, const, evaluate, of_var
 from axon_mlir.semantics.infinite import stray, without
 from axon_mlir.semantics.normal import ZERO, Normalizer, Poly, poly_text
-from axon_mlir.semantics.partial import conditions
+from axon_mlir.semantics.partial import Condition, conditions
 from axon_mlir.semantics.pieces import Pieces
 from axon_mlir.semantics.remainders import by_remainder
 from axon_mlir.semantics.shapes import dtype_name, is_tensor, shape_of
@@ -134,10 +135,13 @@ class Proof:
         return self.discharged[-1].why if self.discharged else ""
 
     def decide(self, context: Context, goal: t.Condition, where: str) -> bool:
-        """Whether an integer condition follows; recorded only when it does."""
+        """Whether an integer condition follows; recorded only when it does. Where nothing can be, nothing follows."""
         if goal == t.TRUE or goal in context:
             return True
-        return implied(context, goal) and self.ask(integer_query("instance", context, goal), where)
+        if not implied(context, goal):
+            return False
+        query = integer_query("instance", context, goal)
+        return solve(query.premises) != "unsat" and self.ask(query, where)
 
 
 class NotProved(Exception):
@@ -294,7 +298,7 @@ def denote_pair(before: FuncOp, after: FuncOp) -> tuple[Unified, Denotation, Den
     foreign |= {s.name for o in right.obligations for c in (*o.hypotheses, o.goal) for s in _condition_sizes(c)}
     arguments = {s.name for c in right.inputs for d in c.shape for s in d.symbols() if isinstance(s, Size)}
     unified = unify([c.shape for c in left.inputs], [c.shape for c in right.inputs], frozenset(foreign - arguments))
-    return unified, substituted(left, unified.before), substituted(right, unified.after)
+    return unified, left.substitute(unified.before), right.substitute(unified.after)
 
 
 def _sizes_of(c: t.Comprehension) -> set[Size]:
@@ -304,22 +308,6 @@ def _sizes_of(c: t.Comprehension) -> set[Size]:
 
 def _condition_sizes(c: t.Condition) -> set[Size]:
     return {s for s in t.free_symbols(t.Select(c, t.ZERO, t.ONE)) if isinstance(s, Size)}
-
-
-def substituted(d: Denotation, binding: Mapping[Size | Var, Index]) -> Denotation:
-    """The denotation with sizes replaced."""
-
-    def obligation(o: Obligation) -> Obligation:
-        hypotheses = tuple(t.substitute_condition(h, binding) for h in o.hypotheses)
-        return replace(o, hypotheses=hypotheses, goal=t.substitute_condition(o.goal, binding))
-
-    if not binding:
-        return d
-    return Denotation(
-        tuple(c.substitute(binding) for c in d.inputs),
-        tuple(c.substitute(binding) for c in d.outputs),
-        tuple(map(obligation, d.obligations)),
-    )
 
 
 @dataclass(frozen=True)
@@ -373,7 +361,7 @@ def prove_pair(left: Denotation, right: Denotation, proof: Proof, deadline: floa
     for n, outputs in enumerate(zip(left.outputs, right.outputs, strict=True)):
         for a, b in by_remainder(*outputs):
             still(f"equality of result {n}")
-            _prove_output(n, at_common_indices(a), at_common_indices(b), proof)
+            _prove_output(n, at_common_indices(a), at_common_indices(b), input_shapes(left), proof)
 
 
 def resolved(value: t.Comprehension, context: Context, where: str, proof: Proof) -> t.Term:
@@ -396,30 +384,36 @@ def resolved(value: t.Comprehension, context: Context, where: str, proof: Proof)
     return body
 
 
-def _prove_output(n: int, a: t.Comprehension, b: t.Comprehension, proof: Proof) -> None:
+def _prove_output(n: int, a: t.Comprehension, b: t.Comprehension, shapes: Shapes, proof: Proof) -> None:
     where = f"result {n}"
     context = output_context(a)
     left, right = resolved(a, context, where, proof), resolved(b, context, where, proof)
     pieces = Pieces(lambda around, goal: proof.decide(around, goal, where))
-    normal = ProofNormalizer()
+    mine, theirs = (list(map(pieces.settled, conditions(z, context))) for z in (left, right))
+    normal = normalizer((left, right), mine, context, pieces, shapes)
     x, y = replaced(without(left), proof.before_constants), replaced(without(right), proof.after_constants)
     try:
         _prove_equal(x, y, context, normal, pieces, where, proof)
     except NotProved as stop:
         # Where the second is not defined, it need not be equal.
-        _prove_defined(left, right, context, normal, pieces, where, proof.branch())
+        _prove_defined(mine, theirs, normal, pieces, where, proof.branch())
         raise stop
-    _prove_defined(left, right, context, normal, pieces, where, proof)
-    _prove_tiles(normal.tiles, (Case(context, left, right),), context, where, proof)
+    _prove_defined(mine, theirs, normal, pieces, where, proof)
+    tiles = normal.tiles | pieces.tiles
+    _prove_tiles(tiles, (Case(context, left, right),), context, where, proof)
     proof.lemmas |= normal.lemmas | pieces.lemmas
-    proof.tiles |= tile_texts(normal.tiles)
+    proof.tiles |= tile_texts(tiles)
 
 
 def _prove_defined(
-    left: t.Term, right: t.Term, context: Context, normal: Normalizer, pieces: Pieces, where: str, proof: Proof
+    mine: Sequence[Condition],
+    theirs: Sequence[Condition],
+    normal: Normalizer,
+    pieces: Pieces,
+    where: str,
+    proof: Proof,
 ) -> None:
-    """The second term is defined wherever the first is."""
-    mine, theirs = (list(map(pieces.settled, conditions(x, context))) for x in (left, right))
+    """The second program is defined wherever the first is."""
     known = Definedness(mine, normal, lambda c, g: proof.decide(c, g, where), pieces=pieces.term)
     for wanted in theirs:
         done, query = known.follows(wanted)

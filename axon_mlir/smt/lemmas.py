@@ -436,6 +436,15 @@ def _pick(b: _Builder) -> None:
     chosen = "(ite (= (to_real n) p) ({} n) 0.0)"
     steps = [_step("S", "n", "+", chosen.format("f")), _step("T", "n", "+", chosen.format("l"))]
     b.add("step", d, [_N0, "(= (f n) (e (l n)))", *steps, picked("n")], picked("(+ n 1)"))
+    counted = "n:Int p:Real S:Int->Real C:Int->Real f:Int->Real"
+
+    def number(n: str) -> str:
+        return f"(or (and (= (S {n}) 0.0) (= (C {n}) 0.0)) (and (< p (to_real {n})) (= (C {n}) 1.0)))"
+
+    b.add("number, base", counted, ["(= (S 0) 0.0)", "(= (C 0) 0.0)"], number("0"))
+    steps = [_step("S", "n", "+", chosen.format("f")), _step("C", "n", "+", "(ite (= (to_real n) p) 1.0 0.0)")]
+    b.add("number, step", counted, [_N0, *steps, number("n")], number("(+ n 1)"))
+    b.add("number, one", counted, [number("n"), "(not (= (S n) 0.0))"], "(= (C n) 1.0)")
     b.add("one element", d, [picked("n"), "(> (S n) 0.0)"], "(= (S n) (e (T n)))")
 
 
@@ -452,6 +461,33 @@ def _any(b: _Builder) -> None:
         b.add(f"step of {op}", d, [_N1, *steps, claim.format("n")], claim.format("(+ n 1)"))
 
 
+def _max_monotone(b: _Builder) -> None:
+    ways = (("rising", "S", "T", "h", "<="), ("falling", "U", "V", "g", ">="))
+    for op, other in (("max", "min"), ("min", "max")):
+        for word, inner, outer, h, relation in ways:
+            d = f"n:Int {inner}:Int->Real {outer}:Int->Real f:Int->Real {h}:Real->Real"
+            start = [f"(= ({inner} 1) (f 0))", f"(= ({outer} 1) ({h} (f 0)))"]
+            b.add(f"{word}, base of {op}", d, start, f"(= ({outer} 1) ({h} ({inner} 1)))")
+            steps = [
+                _step(inner, "n", op if word == "rising" else other, "(f n)"),
+                _step(outer, "n", op, f"({h} (f n))"),
+            ]
+            # That the function rises or falls is a law about it.
+            pairs = ((f"({inner} n)", "(f n)"), ("(f n)", f"({inner} n)"))
+            law = [f"(=> (<= {x} {y}) ({relation} ({h} {x}) ({h} {y})))" for x, y in pairs]
+            held = [_N1, *steps, *law, f"(= ({outer} n) ({h} ({inner} n)))"]
+            b.add(f"{word}, step of {op}", d, held, f"(= ({outer} (+ n 1)) ({h} ({inner} (+ n 1))))")
+
+
+def _parity(b: _Builder) -> None:
+    # That the function is odd or even is a law about it.
+    d = "x:Real y:Real h:Real->Real"
+    b.add("odd", d, ["(= y (- x))", "(= (h (- x)) (- (h x)))"], "(= (h y) (- (h x)))")
+    b.add("even", d.replace("h", "g"), ["(= y (- x))", "(= (g (- x)) (g x))"], "(= (g y) (g x))")
+    sign = "(ite (> {0} 0.0) 1.0 (ite (< {0} 0.0) (- 1.0) 0.0))"
+    b.add("sign", "x:Real c:Real", ["(> c 0.0)"], f"(= {sign.format('(* c x)')} {sign.format('x')})")
+
+
 _PROOFS = {
     "congruence": _congruence,
     "scale": _scale,
@@ -464,6 +500,8 @@ _PROOFS = {
     "max-shift": _max_shift,
     "max-negate": _max_negate,
     "max-exp": _max_exp,
+    "max-monotone": _max_monotone,
+    "parity": _parity,
     "max-join": _max_join,
     "max-exchange": _max_exchange,
     "prod-mul": _prod_mul,

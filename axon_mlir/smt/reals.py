@@ -162,6 +162,9 @@ class RealText:
                     same = " ".join(f"(= {x} {y})" for x, y in zip(inner, others, strict=True))
                     self.facts.append(f"(=> (and {same}) (= {name} {other}))")
                 self._applications.setdefault(f, []).append((name, inner))
+                if f == "sign":
+                    signs = (("<", "(- 1.0)"), ("=", "0.0"), (">", "1.0"))
+                    self.facts += [f"(=> ({r} {inner[0]} 0.0) (= {name} {value}))" for r, value in signs]
                 return name
             case Sum(_, m):
                 name = self.declare(atom_text(a))

@@ -578,7 +578,23 @@ def _pick(m: Model) -> dict[str, Value]:
     raised = [math.exp(v) if k == p else 0.0 for k, v in enumerate(m.elements)]
     m.op = "+"
     f, l = (lambda k: math.exp(m.elements[int(k)])), (lambda k: m.elements[int(k)])  # noqa: E741
-    return {"n": float(m.n), "p": p, "f": f, "l": l, "e": math.exp, "S": m.fold(raised), "T": m.fold(chosen)}
+    number = m.fold([1.0 if k == p else 0.0 for k in range(len(m.elements))])
+    sums = {"S": m.fold(raised), "T": m.fold(chosen), "C": number}
+    return {"n": float(m.n), "p": p, "f": f, "l": l, "e": math.exp, **sums}
+
+
+def _max_monotone(m: Model) -> dict[str, Value]:
+    f, falls = (lambda k: m.elements[int(k)]), (lambda v: math.exp(-v))
+    opposite = Model(0, {"max": "min", "min": "max"}[m.op])
+    opposite.elements = m.elements
+    rising: dict[str, Value] = {"h": math.exp, "S": m.fold(m.elements), "T": m.fold(list(map(math.exp, m.elements)))}
+    falling: dict[str, Value] = {"g": falls, "U": opposite.fold(m.elements), "V": m.fold(list(map(falls, m.elements)))}
+    return {"n": float(m.n), "f": f, **rising, **falling}
+
+
+def _parity(m: Model) -> dict[str, Value]:
+    x = m.draw.uniform(-2, 2)
+    return {"x": x, "y": -x, "c": m.draw.uniform(0.5, 2), "h": math.erf, "g": math.cos}
 
 
 MODELS: dict[str, Callable[[Model], dict[str, Value]]] = {
@@ -588,6 +604,8 @@ MODELS: dict[str, Callable[[Model], dict[str, Value]]] = {
     "exp": _exp,
     "log": _log,
     "pick": _pick,
+    "max-monotone": _max_monotone,
+    "parity": _parity,
 }
 """Lemmas about functions of reals -> the functions that they are about; folds are defined by their recurrence."""
 
@@ -609,7 +627,7 @@ def false_hypotheses(name: str, obligations: tuple[Query, ...]) -> list[str]:
                 env["e"] = env["e:Real"]
             if "inverse" in title and name == "log":
                 env["l"] = env["a"]
-            if not all(holds(h, env) for h in query.hypotheses if h.startswith("(> (S n)")):
+            if not all(holds(h, env) for h in query.hypotheses if h.startswith(("(> (S n)", "(not (= (S n)"))):
                 continue
             found += [f"{query.kind}: {h}" for h in query.hypotheses if not holds(h, env)]
             if not found:

@@ -50,6 +50,8 @@ WRONG = {
     "max-negate": ("(- (f n))", "(f n)"),
     # A function that falls.
     "max-exp": ("(<= (e (S n)) (e (f n)))", "(>= (e (S n)) (e (f n)))"),
+    "max-monotone": ("(<= (h (S n)) (h (f n)))", "(>= (h (S n)) (h (f n)))"),
+    "parity": ("(> c 0.0)", "(< c 0.0)"),
     "max-join": (">= (f n) (g n)", "<= (f n) (g n)"),
     "max-exchange": ("(>= p f)", "(<= p f)"),
     # Not shifted.
