@@ -24,6 +24,10 @@ from axon_mlir.transforms.tiling.pieces import Piece, pieces_of
 from axon_mlir.transforms.tiling.separation import Materialise, Separation, Spelling, Unbounded, scanned_by
 
 
+CAST = "tensor_hl.cast"
+"""The operation that a program's conversions are."""
+
+
 @dataclass(frozen=True)
 class Tensor:
     """An input, or the result of a computation, as it stands in HBM."""
@@ -233,9 +237,26 @@ def analyse(func: FuncOp) -> Program:
             value = walk.tensor(r)
             if not _is_data(value.body):
                 walk.bind(r, materialise(value, op))
-    kept = [_renamed(c, dims) for c in _used(computations, outputs)]
+    kept = _widened([_renamed(c, dims) for c in _used(computations, outputs)], outputs)
     used = {d for c in kept for d in c.dim_of.values() if d is not None}
     return Program(inputs, kept, outputs, {d: n for d, n in dims.sizes.items() if d in used})
+
+
+def _widened(computations: Sequence[Computation], outputs: Sequence[str]) -> list[Computation]:
+    """With fp32 results where a shorter type is only what NumPy's rules give: not of the program's results, of factors
+    of products (a multiplier array takes them short) and of conversions that the program writes."""
+    short = {name for c in computations for name in _factors(c)} | set(outputs)
+    short |= {c.result.name for c in computations if c.op.name == CAST or c.result.dtype not in ("bf16", "f16")}
+    return [c if c.result.name in short else replace(c, result=replace(c.result, dtype="f32")) for c in computations]
+
+
+def _factors(c: Computation) -> set[str]:
+    """The tensors of which a computation sums products."""
+    body, sums = c.body, 0
+    while isinstance(body, t.Fold) and body.monoid == "sum":
+        body, sums = body.body, sums + 1
+    product = sums > 0 and isinstance(body, t.Apply) and body.function == "mul"
+    return {r.tensor for r in body.args if isinstance(r, t.Read)} if product and isinstance(body, t.Apply) else set()
 
 
 def _renamed(c: Computation, dims: _Dims) -> Computation:
