@@ -23,7 +23,6 @@ from axon_mlir.semantics.traits import HasMeaning
 from axon_mlir.transforms.tiling.pieces import Piece, pieces_of
 from axon_mlir.transforms.tiling.separation import Materialise, Separation, Spelling, Unbounded, scanned_by
 
-
 CAST = "tensor_hl.cast"
 """The operation that a program's conversions are."""
 
