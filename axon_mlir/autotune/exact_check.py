@@ -144,8 +144,7 @@ def _case(text: str, func: FuncOp, sizes: Mapping[str, int], seed: int, rational
             sizes = _within(sizes, ragged_steps(text, func), rational, seed, func)
         arrays = _inputs(func, sizes, kind, seed)
         expected = evaluate_function(func, arrays, Rationals())
-    dtypes = [dtype_of(a.type) or dtype_name(a.type) for a in func.body.block.args]
-    given = [TypedArray(a.reshape(a.shape or (1, 1)), d) for a, d in zip(arrays, dtypes, strict=True)]
+    given = [TypedArray(a.reshape(a.shape or (1, 1)), d) for a, d in zip(arrays, _element_types(func), strict=True)]
     return _Case(sizes, kind, given, expected)
 
 
@@ -171,17 +170,29 @@ def _compare(case: _Case, result: RunResult | AxonError) -> list[Mismatch]:
 
 
 def _inputs(func: FuncOp, sizes: Mapping[str, int], kind: Literal["field", "rational"], seed: int) -> list[Array]:
+    """Elements of each argument's kind: truth values are 0 and 1, and integers whole where there is an order."""
     source = np.random.default_rng(seed)
     out: list[Array] = []
-    for extents in shapes_at(func, sizes):
-        if kind == "field":
-            out.append(source.integers(1, Field.p, extents, dtype=np.int64))
-            continue
-        flat = source.integers(-8, 8, math.prod(extents))
-        array = np.empty(flat.size, object)
-        array[:] = [Fraction(int(v) + int(v >= 0), 4) for v in flat]
-        out.append(array.reshape(extents))
+    for dtype, extents in zip(_element_types(func), shapes_at(func, sizes), strict=True):
+        if dtype == "i1":
+            found = source.integers(0, 2, extents, dtype=np.int64)
+        elif kind == "field":
+            found = source.integers(1, Field.p, extents, dtype=np.int64)
+        else:
+            found = source.integers(-8, 8, extents)
+            found = found + (found >= 0)
+        out.append(found if kind == "field" else _rationals(found, 1 if dtype.startswith("i") else 4))
     return out
+
+
+def _rationals(numerators: Array, denominator: int) -> Array:
+    out = np.empty(numerators.size, object)
+    out[:] = [Fraction(int(v), denominator) for v in numerators.reshape(-1)]
+    return out.reshape(numerators.shape)
+
+
+def _element_types(func: FuncOp) -> list[str]:
+    return [dtype_of(a.type) or dtype_name(a.type) for a in func.body.block.args]
 
 
 # -- sizes ------------------------------------------------------------------------------------------------------------

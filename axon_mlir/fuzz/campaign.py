@@ -31,7 +31,7 @@ RESULTS, ABOUT = "results.jsonl", "campaign.json"
 
 EACH = 60
 """Programs after which a worker makes place for a new one: terms are kept as long as a process lives."""
-SLACK, GRACE = 4.0, 60.0
+SLACK, GRACE = 10.0, 60.0
 """A worker that has kept no limit is ended after so many times all limits of its program, in real time, and seconds."""
 
 

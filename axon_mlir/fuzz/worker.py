@@ -19,6 +19,7 @@ from axon_mlir.fuzz.generate import generate
 from axon_mlir.fuzz.program import Program
 from axon_mlir.fuzz.shrink import shrink
 from axon_mlir.fuzz.trial import BAD, Outcome, Progress, run_trial
+from axon_mlir.smt.verdict_cache import SWITCH
 
 RECURSION_LIMIT = 20_000
 
@@ -102,7 +103,8 @@ def serve(connection: Connection, settings: Settings) -> None:
     """Answer numbers with reports until there are no more."""
     resource.setrlimit(resource.RLIMIT_AS, (settings.memory_bytes, settings.memory_bytes))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    # What is proved here is of no use to the user.
+    os.environ[SWITCH] = "off"
     sys.setrecursionlimit(max(sys.getrecursionlimit(), RECURSION_LIMIT))
     while True:
         number: int | None = connection.recv()

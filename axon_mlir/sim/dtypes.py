@@ -114,6 +114,7 @@ SHORT_NAMES = {
     "u16": "uint16",
     "u32": "uint32",
     "bool": "bool_",
+    "i1": "bool_",
 }
 """Names of the command line and of IR types, beside the kernel language's own."""
 

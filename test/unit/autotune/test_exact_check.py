@@ -5,16 +5,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from xdsl.dialects.func import FuncOp
 
+from axon_mlir.autotune import exact_check
 from axon_mlir.autotune.exact_check import Work, check_kernel, ragged_sizes, ragged_steps
 from axon_mlir.host.parsing import parse_module
 from axon_mlir.host.registry import make_context
 from axon_mlir.printer_nki import print_kernel
-from axon_mlir.sim import TypedArray, run_here
+from axon_mlir.sim import TypedArray, dtype_of, run_here
 from axon_mlir.transforms.isa.isa_allocate import IsaAllocate
 
 PROGRAMS = Path(__file__).parents[2] / "lit" / "printer_nki"
@@ -147,3 +148,23 @@ def test_a_program_that_needs_an_order_is_checked_in_rationals(tmp_path: Path) -
     path = tmp_path / "relu.py"
     path.write_text(RELU_KERNEL.replace("nl.relu", "nl.abs"), encoding="utf-8")
     assert check_kernel(path, func, "trn2")
+
+
+CHOOSE = """
+func.func @choose(%m: tensor<?xi1, ["N"]>, %x: tensor<?xf32, ["N"]>, %n: tensor<?xi32, ["N"]>) -> tensor<?xf32, ["N"]> {
+  %z = tensor_hl.constant 0.0 : tensor<f32>
+  %b = tensor_hl.broadcast %z dims [] : tensor<f32> -> tensor<?xf32, ["N"]>
+  %r = tensor_hl.select %m, %x, %b
+    : (tensor<?xi1, ["N"]>, tensor<?xf32, ["N"]>, tensor<?xf32, ["N"]>) -> tensor<?xf32, ["N"]>
+  func.return %r : tensor<?xf32, ["N"]>
+}
+"""
+
+
+@pytest.mark.parametrize("kind", ["field", "rational"])
+def test_arguments_are_of_their_kind(kind: Literal["field", "rational"]) -> None:
+    mask, x, whole = exact_check._inputs(function(CHOOSE, "choose.mlir"), {"N": 200}, kind, 0)
+    assert set(mask.tolist()) == {0, 1} and len(set(x.tolist())) > 2
+    if kind == "rational":
+        assert all(v.denominator == 1 for v in whole) and any(v.denominator == 4 for v in x)
+    assert dtype_of("i1") is dtype_of("bool_")
