@@ -14,7 +14,8 @@ from xdsl.dialects.builtin import FunctionType, ModuleOp, bf16, f32, i1, i32
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
-from axon_mlir.dialects.tensor_hl import OPERATIONS
+from axon_mlir.dialects.tensor_hl import ELEMENTWISE, OPERATIONS
+from axon_mlir.semantics.functions import FUNCTIONS
 from axon_mlir.semantics.index import Index, const, parse
 from axon_mlir.semantics.shapes import shape_of, tensor_type
 from axon_mlir.transforms.algebra.tensor_hl_decompose import TensorHlDecompose
@@ -72,7 +73,7 @@ def _unary(name: str) -> Program:
     def program(b: Builder) -> Value:
         x, w = b.arg("M,N"), b.arg("M,N")
         inner = x
-        if name in ("log", "sqrt", "rsqrt", "reciprocal"):
+        if FUNCTIONS[name].defined_when is not None:
             inner = b("add", b("mul", x, x), b.number(0.5, x))
         return b("add", b("mul", b(name, inner), w), x)
 
@@ -84,7 +85,7 @@ def _binary(name: str) -> Program:
         x, w = b.arg("M,N"), b.arg("M,N")
         if name == "power":
             x, w = b("add", b("square", x), b.number(0.5, x)), b.number(3.0, w)
-        if name == "div":
+        if FUNCTIONS[name].defined_when is not None:
             w = b("add", b("square", w), b.number(0.5, w))
         return b("sub", b(name, x, w), b("mul", x, b.number(0.25, x)))
 
@@ -322,12 +323,8 @@ def _masked_attention(b: Builder) -> Value:
     return b("masked_attention", q, k, v, _causal(b, like), scale=0.5)
 
 
-UNARY = "neg reciprocal square sqrt rsqrt abs relu exp log sigmoid silu tanh erf sin cos sign floor".split()
-BINARY = "add sub mul div power max min".split()
-
 PROGRAMS: dict[str, Program] = {
-    **{name: _unary(name) for name in UNARY},
-    **{name: _binary(name) for name in BINARY},
+    **{name: (_unary if FUNCTIONS[name].arity == 1 else _binary)(name) for name in ELEMENTWISE},
     "compare": _compare,
     "select": _select,
     "select, causal": _masked_softmax,

@@ -179,10 +179,10 @@ def differs(original: FuncOp, mutant: FuncOp, *, typed: bool = False) -> bool:
 
 
 def _apart(a: np.ndarray, b: np.ndarray) -> bool:
-    finite = np.isfinite(a) & np.isfinite(b)
-    scale = np.maximum(np.maximum(np.abs(a), np.abs(b)), 1.0)
-    gap = np.where(finite, np.abs(a - b), 0.0)
-    return bool(np.any(gap[finite] > 1e-7 * scale[finite]) or np.any(np.isfinite(a) & ~np.isfinite(b)))
+    if np.any(np.isfinite(a) & ~np.isfinite(b)):
+        return True
+    a, b = (np.where(np.isfinite(a), x, 0.0) for x in (a, b))
+    return bool(np.any(np.abs(a - b) > 1e-7 * np.maximum(np.maximum(np.abs(a), np.abs(b)), 1.0)))
 
 
 # -- mutants ----------------------------------------------------------------------------------------------------------
