@@ -23,10 +23,10 @@ class Elements(Protocol):
     exact: bool
     """No float type rounds; numbers of the kernel are exact."""
 
-    def within(self, ranges: Mapping[str, FunctionRange], *, constant: bool) -> Domain:
+    def within(self, ranges: Mapping[str, FunctionRange], *, wide: bool) -> Domain:
         """The domain in which a meaning is evaluated, where these functions are valid only in these ranges.
 
-        `constant`: the meaning reads no tensor, only numbers of the kernel, which nothing rounds before the result.
+        `wide`: nothing rounds before the result, since only numbers of the kernel are read, or integers as such.
         """
         ...
 
@@ -38,7 +38,7 @@ class Elements(Protocol):
         """Elements for an argument that the caller gives."""
         ...
 
-    def read(self, stored: NDArray[Any], dtype: DType) -> NDArray[Any]:
+    def read(self, stored: NDArray[Any], dtype: DType, domain: Domain) -> NDArray[Any]:
         """Stored elements as the domain computes with them."""
         ...
 
@@ -80,11 +80,11 @@ class FloatElements:
 
     def __init__(self) -> None:
         self._domain = domains.Floats(np.float32)
-        self._constants = domains.Floats(np.float64)
+        self._wide = domains.Floats(np.float64)
 
-    def within(self, ranges: Mapping[str, FunctionRange], *, constant: bool) -> Domain:
-        if constant:
-            return self._constants
+    def within(self, ranges: Mapping[str, FunctionRange], *, wide: bool) -> Domain:
+        if wide:
+            return self._wide
         return _RangedFloats(ranges) if ranges else self._domain
 
     def storage(self, dtype: DType) -> np.dtype[Any]:
@@ -93,8 +93,8 @@ class FloatElements:
     def load(self, values: NDArray[Any], dtype: DType) -> NDArray[Any]:
         return values.copy() if values.dtype == dtype.numpy else dtype.round(values)
 
-    def read(self, stored: NDArray[Any], dtype: DType) -> NDArray[Any]:
-        return stored if stored.dtype == np.float32 else stored.astype(np.float32)
+    def read(self, stored: NDArray[Any], dtype: DType, domain: Domain) -> NDArray[Any]:
+        return stored if stored.dtype == domain.dtype else stored.astype(domain.dtype)
 
     def write(self, values: NDArray[Any], dtype: DType) -> NDArray[Any]:
         if values.dtype == np.float32 and dtype.name == "float32":
@@ -112,7 +112,7 @@ class FieldElements:
         self._domain = domains.Field()
         self._prime = domains.Field.p
 
-    def within(self, ranges: Mapping[str, FunctionRange], *, constant: bool) -> Domain:
+    def within(self, ranges: Mapping[str, FunctionRange], *, wide: bool) -> Domain:
         return self._domain
 
     def storage(self, dtype: DType) -> np.dtype[Any]:
@@ -134,7 +134,7 @@ class FieldElements:
         scales = np.array([_residue(Fraction(2) ** (int(power) - 53), prime) for power in powers], np.int64)
         return whole * scales[at].reshape(whole.shape) % prime
 
-    def read(self, stored: NDArray[Any], dtype: DType) -> NDArray[Any]:
+    def read(self, stored: NDArray[Any], dtype: DType, domain: Domain) -> NDArray[Any]:
         return stored
 
     def write(self, values: NDArray[Any], dtype: DType) -> NDArray[Any]:
@@ -149,7 +149,7 @@ class RationalElements:
     def __init__(self) -> None:
         self._domain = domains.Rationals()
 
-    def within(self, ranges: Mapping[str, FunctionRange], *, constant: bool) -> Domain:
+    def within(self, ranges: Mapping[str, FunctionRange], *, wide: bool) -> Domain:
         return self._domain
 
     def storage(self, dtype: DType) -> np.dtype[Any]:
@@ -160,7 +160,7 @@ class RationalElements:
         out[:] = _fractions(values)
         return out.reshape(values.shape)
 
-    def read(self, stored: NDArray[Any], dtype: DType) -> NDArray[Any]:
+    def read(self, stored: NDArray[Any], dtype: DType, domain: Domain) -> NDArray[Any]:
         return stored
 
     def write(self, values: NDArray[Any], dtype: DType) -> NDArray[Any]:

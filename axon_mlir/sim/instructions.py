@@ -123,7 +123,7 @@ class BoundInstruction:
             tensor: Tensor = operand.get(arguments)
             self._check_written(tensor, name, accumulates)
             tensor.storage.life.last_use = number
-            data = tensor.data if plan.copies else elements.read(tensor.data, operand.dtype)
+            data = tensor.data if plan.copies else elements.read(tensor.data, operand.dtype, plan.domain)
             values[name] = data.reshape(operand.shape)
         domain: Domain = plan.domain
         if plan.rows is not None:
@@ -295,7 +295,7 @@ class BoundInstruction:
             operands=tuple(operands.items()),
             results=tuple(results),
             values=values,
-            domain=machine.elements.within(_ranges(selection), constant=not operands),
+            domain=machine.elements.within(_ranges(selection), wide=not operands or form.is_exact(facts)),
             engine=engine,
             state=ACCUMULATED if self._can_accumulate else WRITTEN,
             accumulates=tuple(accumulates),

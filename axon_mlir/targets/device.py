@@ -24,6 +24,7 @@ from axon_mlir.targets.rules import (
     DType,
     Engine,
     EngineRule,
+    ExactRule,
     Facts,
     Hardware,
     Limit,
@@ -192,7 +193,7 @@ class Form:
     `meaning` is the equation over the operands, attributes and results named here (`text` is the same as text).
     `functions`: attribute -> what it may be; `numbers`: plain attributes (`int`, `ints`, `real`, `index`).
     `free_sizes`: sizes that no operand binds; the meaning takes them as attributes of kind `index`. `engine_rules`:
-    where it may run.
+    where it may run; `exact_rules`: where it computes with integers as such.
     """
 
     name: str
@@ -206,6 +207,7 @@ class Form:
     numbers: Mapping[str, str]
     free_sizes: tuple[str, ...]
     engine_rules: tuple[EngineRule, ...]
+    exact_rules: tuple[ExactRule, ...]
     rules: tuple[Rule, ...]
     costs: tuple[CostRule, ...]
     call: tuple[tuple[str, CallArg], ...]
@@ -226,6 +228,12 @@ class Form:
         case = self._case(facts)
         allowed = dict.fromkeys(e for r in self.engine_rules if all_hold(r.when, case) for e in r.engines)
         return tuple(e for e in allowed if not self._unreachable(e, case))
+
+    def is_exact(self, facts: Facts) -> bool:
+        """Whether it computes with integers as such, not through fp32."""
+        engines = (facts.engine,) if facts.engine else self.engines_for(facts)
+        dtypes = {tile.dtype for tile in facts.tiles.values()}
+        return any(rule.engine in engines and dtypes <= set(rule.dtypes) for rule in self.exact_rules)
 
     def operand(self, name: str) -> OperandRule:
         return next(o for o in self.operands if o.name == name)

@@ -573,6 +573,7 @@ class _FormBuilder:
             numbers=MappingProxyType(plain),
             free_sizes=free,
             engine_rules=self._engines(),
+            exact_rules=tuple(self._each("exact", self._exact)),
             rules=tuple(self._rules()),
             costs=tuple(self._costs()),
             call=self._call({o.name: o for o in operands}, {x.name for x in results}),
@@ -694,6 +695,13 @@ class _FormBuilder:
             raise self.item.fail("no `engines` line says where the form runs", self.node)
         return tuple(out)
 
+    def _exact(self, clause: Node) -> r.ExactRule:
+        names, engine, source = _kids(clause)
+        self._engine(str(engine), clause)
+        return r.ExactRule(
+            self.builder.dtypes(self.item, _tree(names)), str(engine), self.builder.source(self.item, source)
+        )
+
     def _rules(self) -> Iterator[r.Rule]:
         def build(clause: Node) -> r.Rule | None:
             rule = _tree(_kids(clause)[0])
@@ -802,7 +810,7 @@ class _FormBuilder:
         return tuple(out)
 
 
-_CLAUSES = ("engines", "operand", "result", "rule", "cost", "call")
+_CLAUSES = ("engines", "exact", "operand", "result", "rule", "cost", "call")
 """Clauses that a form may have; the others belong to the instruction."""
 
 

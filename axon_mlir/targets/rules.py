@@ -405,6 +405,15 @@ class EngineRule:
 
 
 @dataclass(frozen=True)
+class ExactRule:
+    """On this engine tiles of these integer types alone are computed with exactly, unless another engine is chosen."""
+
+    dtypes: tuple[str, ...]
+    engine: str
+    source: str
+
+
+@dataclass(frozen=True)
 class CostRule:
     """Engine cycles of one instruction in a back-to-back stream; the first rule whose conditions hold counts."""
 

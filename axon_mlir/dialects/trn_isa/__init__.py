@@ -16,7 +16,7 @@ from axon_mlir.dialects.trn_isa.descriptions import (
     size_values,
     upper_number,
 )
-from axon_mlir.dialects.trn_isa.ops import OPERATIONS, InstructionOp, immediate_term, instruction
+from axon_mlir.dialects.trn_isa.ops import OPERATIONS, InstructionOp, immediate_term, instruction, known_numbers
 
 TRN_ISA = Dialect("trn_isa", list(OPERATIONS.values()), [StorageAttr])
 
@@ -35,6 +35,7 @@ __all__ = [
     "function_of",
     "immediate_term",
     "instruction",
+    "known_numbers",
     "size_values",
     "storage_attr",
     "upper_number",

@@ -76,6 +76,16 @@ def _texts(attribute: DictionaryAttr) -> dict[str, str]:
     return {k: v.data for k, v in attribute.data.items() if isinstance(v, StringAttr)}
 
 
+def known_numbers(immediates: Mapping[str, t.Term]) -> dict[str, float]:
+    """The immediates that are numbers, whole ones as integers."""
+    out: dict[str, float] = {}
+    for name, term in immediates.items():
+        if isinstance(term, t.Const):
+            whole = not isinstance(term.value, str) and term.value.denominator == 1
+            out[name] = int(term.value) if whole else float(term.value)
+    return out
+
+
 class InstructionOp(IRDLOperation, Denotable, Interpretable, ABC):
     """The base of all instructions."""
 
@@ -307,12 +317,7 @@ class InstructionOp(IRDLOperation, Denotable, Interpretable, ABC):
             type_ = cast(TileType, value.type)
             shape = tuple(upper_number(b, values) or 1 for b in type_.upper)
             tiles[name] = TileFact(shape, type_.space.data, DTYPES.get(type_.dtype, type_.dtype))
-        immediates: dict[str, float] = {}
-        for name, term in self.immediate_terms.items():
-            if isinstance(term, t.Const) and not isinstance(term.value, str):
-                whole = term.value.denominator == 1
-                immediates[name] = int(term.value) if whole else float(term.value)
-        return Facts(tiles, attributes=self.chosen_functions, immediates=immediates)
+        return Facts(tiles, attributes=self.chosen_functions, immediates=known_numbers(self.immediate_terms))
 
     def _device_form(self) -> Form:
         """The form as the module's device has it: functions, engines and limits depend on the device."""

@@ -11,8 +11,9 @@ instruction that moves a tile between HBM and SBUF. The pass is generic over the
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -34,7 +35,7 @@ from axon_mlir.dialects.tile import (
     free_sizes,
     tile_type,
 )
-from axon_mlir.dialects.trn_isa import DTYPES, device_of, instruction, size_values, upper_number
+from axon_mlir.dialects.trn_isa import DTYPES, device_of, instruction, known_numbers, size_values, upper_number
 from axon_mlir.errors import UnsupportedError
 from axon_mlir.semantics import terms as t
 from axon_mlir.semantics.denotation import is_integer_type, place
@@ -379,7 +380,12 @@ class _Selector:
         return value
 
     def facts(
-        self, pattern: Pattern, tiles: dict[str, TileType], results: Sequence[TileType], outs: TileType | None = None
+        self,
+        pattern: Pattern,
+        tiles: dict[str, TileType],
+        results: Sequence[TileType],
+        outs: TileType | None = None,
+        immediates: Mapping[str, t.Term] = MappingProxyType({}),
     ) -> Facts:
         known: dict[str, TileFact] = {}
 
@@ -396,7 +402,7 @@ class _Selector:
                 known[o.name] = fact(outs, o.axes)
         for r, type_ in zip(pattern.form.results, results, strict=True):
             known[r.name] = fact(type_, r.axes)
-        return Facts(known, attributes=dict(pattern.functions))
+        return Facts(known, attributes=dict(pattern.functions), immediates=known_numbers(immediates))
 
     def emit(
         self,
@@ -814,7 +820,7 @@ class _Planner:
             if wanted is not None:
                 copies[o.name] = wanted
                 types = {**types, o.name: tile_type(types[o.name].upper, wanted[1], wanted[0])}
-        if not self.accepted(pattern, types, results, outs):
+        if not self.accepted(found, types, results, outs):
             # Two operands in PSUM, say, or of two types: try with operands copied one by one.
             dtype = results[pattern.result].dtype
             for name, type_ in list(types.items()):
@@ -823,7 +829,7 @@ class _Planner:
                 moved = [
                     (c, {**types, name: tile_type(type_.upper, c[1], c[0])}) for c in choices if name not in copies
                 ]
-                found_one = next(((c, ts) for c, ts in moved if self.accepted(pattern, ts, results, outs)), None)
+                found_one = next(((c, ts) for c, ts in moved if self.accepted(found, ts, results, outs)), None)
                 if found_one is not None:
                     copies[name], types = found_one
                     break
@@ -838,9 +844,10 @@ class _Planner:
         return _Plan(cost, None, found, tuple(operands), tuple(copies.items()))
 
     def accepted(
-        self, pattern: Pattern, types: dict[str, TileType], results: list[TileType], outs: TileType | None
+        self, found: Match, types: dict[str, TileType], results: list[TileType], outs: TileType | None
     ) -> bool:
-        facts = self.selector.facts(pattern, types, results, outs)
+        pattern = found.pattern
+        facts = self.selector.facts(pattern, types, results, outs, found.immediates)
         return not pattern.form.check(facts, exact=False) and bool(pattern.form.engines_for(facts))
 
 

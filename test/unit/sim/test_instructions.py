@@ -240,3 +240,21 @@ nisa.nc_matmul(dst=p, stationary=xt, moving=xt, accumulate=True)
 def test_a_long_scan(tmp_path: Path) -> None:
     found = run(tmp_path, COMPUTED["tensor_tensor_scan"][0], columns=4000).outputs[0]
     np.testing.assert_allclose(found, recurrence(*inputs(4000)), rtol=1e-4, atol=1e-4)
+
+
+def test_wide_integers(tmp_path: Path) -> None:
+    """32-bit integers alone are added exactly, unless the vector engine is asked for, which computes in fp32."""
+    body = """
+a = new(P, F, dtype=nl.int32)
+nisa.iota(dst=a, pattern=[[1, F]], offset=2**24, channel_multiplier=1000)
+exact = new(P, F, dtype=nl.int32)
+nisa.tensor_tensor(dst=exact, data1=a, data2=a, op=nl.add)
+fp32 = new(P, F, dtype=nl.int32)
+nisa.tensor_tensor(dst=fp32, data1=a, data2=a, op=nl.add, engine=nisa.engine.vector)
+"""
+    exact, fp32 = run(tmp_path, body, "exact, fp32").outputs
+    wanted = 2 * (2**24 + COLUMN + 1000 * ROW)
+    np.testing.assert_array_equal(exact, wanted)
+    rounded = (wanted // 2).astype(np.float32)
+    np.testing.assert_array_equal(fp32, rounded + rounded)
+    assert (fp32 != exact).any()

@@ -291,6 +291,13 @@ def test_leaf(name: str, tmp_path: Path) -> None:
     np.testing.assert_allclose(out.astype(np.float64), expected, rtol=1e-5, atol=2e-7)
 
 
+@pytest.mark.parametrize("constant", ["inf", "1 / 2", "x0[p, f]"])
+def test_what_integers_do_not_hold_is_not_proved(constant: str) -> None:
+    operands = ("f32",) if "x0" in constant else ()
+    lowered = Lowered(Case(constant, np.copy, [], operands, result="i32").text())
+    assert "proved" not in [v.verdict for v in lowered.proved()]
+
+
 @pytest.mark.parametrize(
     ("element", "attributes"),
     [
