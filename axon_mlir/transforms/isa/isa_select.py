@@ -784,6 +784,8 @@ class _Planner:
                 outs = results[pattern.result]
                 extra += sub.value is not None or self.type_of(found, o.name, sub, result) != outs
         plan = self.legal(pattern, found, operands, types, results, outs)
+        # Of constants a column before a tile.
+        extra += BESIDE if wide else 0
         return replace(plan, cost=plan.cost + extra) if plan is not None and extra else plan
 
     def type_of(self, found: Match, name: str, sub: _Plan, result: TileType | None) -> TileType:
@@ -841,6 +843,8 @@ class _Planner:
         cost += sum(_limited(pattern.form.functions[a].ranges.get(m)) for a, m in pattern.functions)
         cost += OVERWRITING * any(o.outs and not pattern.form.accumulates for o in pattern.form.operands)
         cost += BESIDE * (len(pattern.form.results) - 1)
+        # A column of a constant before a tile of it.
+        cost += BESIDE * any(r.upper[-1] != 1 for r in results)
         return _Plan(cost, None, found, tuple(operands), tuple(copies.items()))
 
     def accepted(

@@ -22,7 +22,7 @@ contraction), `<dim>_block`; their constraints stand in the function's attribute
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, TensorType
@@ -73,6 +73,7 @@ class TileSymbolic(ModulePass):
 
 def tiled(program: Program, device: Device, structure: Structure | None = None) -> Nest:
     """The unfused nest: one per computation."""
+    program = widened(program)
     builder = _Builder(program, device, structure or Structure())
     for c in program.computations:
         builder.computation(c)
@@ -80,6 +81,22 @@ def tiled(program: Program, device: Device, structure: Structure | None = None) 
         c.result.name: tensor_type(c.result.shape, c.result.dtype) for c in program.computations
     }
     return Nest(builder.leaves, program.sizes, builder.parameters, tensors, program.outputs)
+
+
+def widened(program: Program) -> Program:
+    """Intermediate results in fp32, but for factors of contractions, which the tensor engine reads in their own type."""
+    kept = {*program.outputs}
+    for c in program.computations:
+        found = contraction_of(c)
+        if found is not None and c.op.name != "tensor_hl.reduce":
+            kept |= {found.left.tensor, found.right.tensor}
+    computations = [
+        replace(c, result=replace(c.result, dtype="f32"))
+        if c.result.dtype in FLOATS and c.result.name not in kept
+        else c
+        for c in program.computations
+    ]
+    return replace(program, computations=computations)
 
 
 @dataclass(frozen=True)
@@ -561,19 +578,44 @@ def _first(c: Computation) -> str | None:
 def _wanted_partitions(program: Program) -> dict[str, str]:
     """For results that end up as an operand of a contraction: the dimension that is folded there.
 
-    Looked for from the last computation back, through elementwise ones.
+    Looked for back through elementwise computations; not where one of their rows is also folded along that dimension,
+    which takes them as they lie.
     """
     wanted: dict[str, str] = {}
+    rows = _folded_rows(program)
+    by_name = {c.result.name: c for c in program.computations}
+
+    def behind(tensor: str, d: str) -> list[str]:
+        """A tensor and those that it is made of element by element, as far as they run along a dimension."""
+        c = by_name.get(tensor)
+        out = [tensor]
+        if c is not None and not folds_of(c.body)[0]:
+            for r in reads_of(c.body):
+                dims = _dims_in(c, r)
+                out += behind(r.tensor, d) if d in dims and len(dims) >= 2 else []
+        return out
+
     for c in reversed(program.computations):
         found = contraction_of(c)
         if found is not None and c.op.name != "tensor_hl.reduce":
             for r in (found.left, found.right):
-                wanted.setdefault(r.tensor, found.k[-1])
-        elif not folds_of(c.body)[0] and c.result.name in wanted:
-            for r in reads_of(c.body):
-                if wanted[c.result.name] in _dims_in(c, r) and len(_dims_in(c, r)) >= 2:
-                    wanted.setdefault(r.tensor, wanted[c.result.name])
+                chain = behind(r.tensor, found.k[-1])
+                if not any((x, found.k[-1]) in rows for x in chain):
+                    wanted.update((x, found.k[-1]) for x in chain if x not in wanted)
     return wanted
+
+
+def _folded_rows(program: Program) -> set[tuple[str, str]]:
+    """(tensor, dimension) of rows that some reduction folds."""
+    out: set[tuple[str, str]] = set()
+    for c in program.computations:
+        if contraction_of(c) is None or c.op.name == "tensor_hl.reduce":
+            folded = [d for _, d in c.fold_dims]
+            for r in reads_of(c.body):
+                named = [d for d in _along(c, r) if d is not None]
+                if len(named) >= 2 and named[-1] in folded:
+                    out.add((r.tensor, named[-1]))
+    return out
 
 
 def leaf_text(
