@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -20,6 +21,8 @@ from axon_mlir.frontend.traced import (
     as_items,
     as_size,
     numpy_function,
+    numpy_name,
+    unsupported,
 )
 from axon_mlir.semantics import index as ix
 
@@ -163,6 +166,28 @@ def _astype(a: Any, dtype: Any, copy: Any = True) -> Any:
 
 METHODS["astype"] = _astype
 FUNCTIONS[np.astype] = _astype
+
+
+def _converted(ufunc: np.ufunc, operands: Sequence[Any], dtype: Any) -> list[Any]:
+    """The operands in the type in which `dtype=` asks a function to compute."""
+    name = numpy_name(ufunc)
+    wanted = dtype_of(dtype, name)
+    char = np.dtype(dtype).char
+    if f"{char * ufunc.nin}->{char}" not in ufunc.types:
+        unsupported(f"{name} with dtype={np.dtype(dtype)}", f"{name} of operands of the type wanted")
+    out: list[Any] = []
+    for x in operands:
+        if isinstance(x, TracedTensor) and kind(x.node.dtype) > kind(wanted):
+            raise AxonError(
+                f"{name} with dtype={np.dtype(dtype)} does not take {x.node.dtype} operands (as in NumPy)",
+                where=str(here()),
+                accepted=f"x.astype(np.{np.dtype(dtype)})",
+            )
+        out.append(_astype(x, dtype) if isinstance(x, TracedTensor) and not x.weak else x)
+    return out
+
+
+METHODS["operands_in"] = _converted
 
 
 @numpy_function(np.shape)

@@ -171,9 +171,10 @@ class Traced:
         (out,) = kwargs.pop("out", None) or (None,)
         if method != "__call__":
             unsupported(f"{name}.{method}", ", ".join(f"{numpy_name(u)}.{m}" for u, m in UFUNC_METHODS))
+        dtype = kwargs.pop("dtype", None)
         if kwargs:
-            unsupported(f"{name} with {', '.join(f'{k}=' for k in kwargs)}", f"{name} of its operands alone")
-        value = call_ufunc(ufunc, *inputs)
+            unsupported(f"{name} with {', '.join(f'{k}=' for k in kwargs)}", f"{name} of its operands, out=, dtype=")
+        value = call_ufunc(ufunc, *(inputs if dtype is None else METHODS["operands_in"](ufunc, inputs, dtype)))
         if out is None:
             return value
         if not isinstance(out, TracedTensor):

@@ -17,6 +17,7 @@ import pytest
 from xdsl.dialects.builtin import IntegerType, ModuleOp, TensorType
 from xdsl.dialects.func import FuncOp
 
+from axon_mlir.errors import AxonError
 from axon_mlir.frontend.arg_spec import TensorSpec, parse_spec
 from axon_mlir.frontend.numpy_trace import trace, trace_file
 from axon_mlir.frontend.trace_child import load
@@ -195,6 +196,7 @@ def _numpy_functions() -> list[tuple[str, Callable[..., Any], list[str]]]:
     return [
         ("power_3", lambda x: x**3, [m]),
         ("power_half", lambda x: x**0.5 + x**-0.5 + x**-1 + x**1 + x**0, [m]),
+        ("in_a_type", lambda x: np.add(np.multiply(x > 1, 3, dtype=np.int32), 1, dtype=np.float32) * x, [m]),
         ("rsub", lambda x: 2 - x / 3 + (-x) - abs(x), [m]),
         ("where", lambda x: np.where(x > 1, x, 0.5), [m]),
         ("where_both", lambda x, y: np.where((x > y) & ~(x >= 1.2), x, -y), [m, m]),
@@ -377,6 +379,13 @@ def test_bf16_runs_are_near(name: str) -> None:
     want = function(*arrays)
     assert np.linalg.norm(got - want) < 0.02 * np.linalg.norm(want)
     assert np.array_equal(got, got.astype(ml_dtypes.bfloat16).astype(got.dtype))
+
+
+def test_dtype_of_a_function_does_not_narrow() -> None:
+    with pytest.raises(AxonError, match="does not take f32 operands"):
+        trace(lambda x: np.add(x, 1, dtype=np.int32), ["f32[4]"])
+    with pytest.raises(AxonError, match="with dtype=float32 is not supported"):
+        trace(lambda x: np.greater(x, 1, dtype=np.float32), ["f32[4]"])
 
 
 def test_means_round_once() -> None:
