@@ -82,7 +82,32 @@ def attempts(x: t.Term, y: t.Term, context: Context, normal: Normalizer, pieces:
     if sized != tried[0].cases:
         forms = tuple((normal.term(case.left), normal.term(case.right)) for case in sized)
         tried.append(Attempt(sized, forms, normal, pieces.lemmas))
+    written = with_floors(x), with_floors(y)
+    if written != (x, y):
+        own = type(normal)(assumed=normal.assumed, kept=normal.kept | {"floor"})
+        first, second = map(pieces.merged, written)
+        cases = tuple(_Division(pieces, Guards(pieces.follows)).cases(first, second, context))
+        forms = tuple((own.term(case.left), own.term(case.right)) for case in cases)
+        if (found := Attempt(cases, forms, own, pieces.lemmas)).equal:
+            return [found]
     return [tried[0], *tried[1:][-1:]]
+
+
+def with_floors(x: t.Term) -> t.Term:
+    """The term with `floor(x)` where its definition by the nearest whole number stands."""
+    match x:
+        case t.Apply("sub", (t.Apply("round", (a,)) as near, t.Select(t.RealCompare("<", b, c), one, other))) if (
+            b is a and c is near and one is t.ONE and other is t.ZERO
+        ):
+            return t.Apply("floor", (with_floors(a),))
+        case t.Apply(f, args):
+            return t.Apply(f, tuple(map(with_floors, args)))
+        case t.Fold(m, v, n, body):
+            return t.fold(m, v, n, with_floors(body))
+        case t.Select(c, a, b):
+            return t.select(c, with_floors(a), with_floors(b))
+        case _:
+            return x
 
 
 def _ways(x: t.Term, y: t.Term, context: Context, pieces: Pieces) -> Iterator[tuple[tuple[Case, ...], set[str]]]:

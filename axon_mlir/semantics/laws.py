@@ -9,10 +9,12 @@ ODD = frozenset({"erf", "sin", "sine", "sign", "round"})
 """`f(-x) = -f(x)`."""
 EVEN = frozenset({"cos"})
 """`f(-x) = f(x)`."""
-RISING = frozenset({"round", "sign"}) | {f.name for f in FUNCTIONS.values() if f.monotone}
+RISING = frozenset({"round", "sign", "floor"}) | {f.name for f in FUNCTIONS.values() if f.monotone}
 """`f(x) <= f(y)` for x <= y."""
 SCALE_FREE = frozenset({"sign"})
 """`f(c * x) = f(x)` for c > 0."""
+WHOLE = frozenset({"floor"})
+"""`f(x + n) = f(x) + n` for whole n."""
 PRIMITIVES = {"sin": "sine", "cos": "sine"}
 """Functions whose definition says how they are computed; where the function behind it is not used by itself, they stay
 what they are."""

@@ -34,7 +34,7 @@ from axon_mlir.semantics.index import (
     of_var,
 )
 from axon_mlir.semantics.index import Atom as IndexAtom
-from axon_mlir.semantics.laws import EVEN, ODD, RISING, SCALE_FREE
+from axon_mlir.semantics.laws import EVEN, ODD, RISING, SCALE_FREE, WHOLE
 
 LEMMAS: dict[str, str] = {
     "congruence": "equal arguments give equal values",
@@ -50,6 +50,7 @@ LEMMAS: dict[str, str] = {
     "max-exp": "max(k < n: exp(f[k])) = exp(max(k < n: f[k]))",
     "max-monotone": "max(k < n: h(f[k])) = h(max(k < n: f[k])), h rising; = h(min(k < n: f[k])), h falling",
     "parity": "h(-x) = -h(x), h odd; h(-x) = h(x), h even; sign(c * x) = sign(x), c > 0",
+    "whole": "floor(x + n) = floor(x) + n, n whole",
     "max-join": "max(k < n: max(f[k], g[k])) = max(max(k < n: f[k]), max(k < n: g[k]))",
     "max-exchange": "max(k < n: max(l < m: f[k, l])) = max(l < m: max(k < n: f[k, l]))",
     "split": "fold(k < p + q: f[k]) = fold(k < p: f[k]) + fold(k < q: f[p + k])",
@@ -942,10 +943,25 @@ class Normalizer:
                     return self.term_over(_definition(function), dict(zip("xyz", args, strict=False)))
         if function == "log" and args[0].constant is None:
             return self._log(args[0])
+        if function in WHOLE:
+            return self._of_whole(function, args[0])
         if function in ODD | EVEN and args[0].terms:
             return self._with_parity(function, args[0])
         self.lemmas.add("congruence")
         return self._atom(Opaque(function, tuple(args)))
+
+    def _of_whole(self, function: str, x: Poly) -> Poly:
+        """A function that whole numbers leave: multiples of sizes and indices, and the whole part of a constant."""
+        whole: dict[Mono, Fraction] = {}
+        for m, c in x.terms:
+            if not m:
+                whole[m] = Fraction(c.numerator // c.denominator)
+            elif c.denominator == 1 and all(isinstance(a, Integer) and e > 0 and e.denominator == 1 for a, e in m):
+                whole[m] = c
+        outside = make_poly(whole)
+        inside = self.add(x, self.scale(outside, Fraction(-1)))
+        self.lemmas |= {"congruence", "whole"} if outside != ZERO else {"congruence"}
+        return outside if inside.constant is not None else self.add(outside, self._atom(Opaque(function, (inside,))))
 
     def _with_parity(self, function: str, x: Poly) -> Poly:
         """An odd or even function, of the argument that starts with a positive number."""

@@ -488,6 +488,13 @@ def _parity(b: _Builder) -> None:
     b.add("sign", "x:Real c:Real", ["(> c 0.0)"], f"(= {sign.format('(* c x)')} {sign.format('x')})")
 
 
+def _whole(b: _Builder) -> None:
+    # f and g are the whole numbers below x and x + n.
+    held = [f"(<= (to_real {f}) {x})" for f, x in (("f", "x"), ("g", "(+ x (to_real n))"))]
+    held += [f"(< {x} (+ (to_real {f}) 1.0))" for f, x in (("f", "x"), ("g", "(+ x (to_real n))"))]
+    b.add("floor", "x:Real n:Int f:Int g:Int", held, "(= g (+ f n))")
+
+
 _PROOFS = {
     "congruence": _congruence,
     "scale": _scale,
@@ -502,6 +509,7 @@ _PROOFS = {
     "max-exp": _max_exp,
     "max-monotone": _max_monotone,
     "parity": _parity,
+    "whole": _whole,
     "max-join": _max_join,
     "max-exchange": _max_exchange,
     "prod-mul": _prod_mul,

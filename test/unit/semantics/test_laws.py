@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from axon_mlir.semantics.functions import FUNCTIONS
-from axon_mlir.semantics.laws import EVEN, ODD, PRIMITIVES, RISING, SCALE_FREE
+from axon_mlir.semantics.laws import EVEN, ODD, PRIMITIVES, RISING, SCALE_FREE, WHOLE
 
 X = np.concatenate([np.linspace(-7, 7, 1401), [0.0, 0.5, -0.5, 1.5, 2.5]])
 POSITIVE = np.abs(X) + 1e-3
@@ -44,6 +44,14 @@ def test_scale_free(name: str) -> None:
     f = _at(name)
     for c in (1e-3, 0.5, 3.0, 1e6):
         assert np.array_equal(f(c * X), f(X))
+
+
+@pytest.mark.parametrize("name", sorted(WHOLE))
+def test_whole_numbers_leave(name: str) -> None:
+    f = _at(name)
+    for n in (-3, 1, 17):
+        assert np.array_equal(f(X + n), f(X) + n)
+    assert not np.array_equal(_at("round")(X + 1), _at("round")(X) + 1)
 
 
 def test_others_have_no_such_law() -> None:

@@ -201,6 +201,17 @@ EQUAL: dict[str, Pair] = {
         lambda q, k: softmax(q @ T(np.repeat(k, q.shape[0] // k.shape[0], axis=0))),
         lambda q, k: softmax(q.reshape(k.shape[0], -1, q.shape[2]) @ T(k)).reshape(*q.shape[:2], k.shape[1]),
     ),
+    "whole numbers leave": (
+        "f32[M,N]",
+        lambda x: np.floor(x + 1.5) - np.floor(x - x.shape[0]),
+        lambda x: np.floor(x + 0.5) + 1 - np.floor(x) + x.shape[0],
+    ),
+    "the largest whole number": ("f32[M,N]", lambda x: row(np.max, np.floor(x)), lambda x: np.floor(row(np.max, x))),
+    "one of the rows": (
+        "f32[K,N] i32[M]",
+        lambda e, y: e[y],
+        lambda e, y: (y[:, None] == np.arange(e.shape[0])).astype(np.float32) @ e,
+    ),
     "any and all": (
         "i1[M,N]",
         lambda m: np.where(np.any(m, -1), 1.0, 0.0),
@@ -295,6 +306,13 @@ DIFFERENT: dict[str, Pair] = {
         "f32[G*R,S,D] f32[G,L,D]",
         lambda q, k: q @ T(np.tile(k, (q.shape[0] // k.shape[0], 1, 1))),
         lambda q, k: (q.reshape(k.shape[0], -1, q.shape[2]) @ T(k)).reshape(*q.shape[:2], k.shape[1]),
+    ),
+    "a half does not leave": ("f32[M,N]", lambda x: np.floor(x + 0.5), lambda x: np.floor(x) + 0.5),
+    "nearest for below": ("f32[M,N]", lambda x: np.round(x + 1), lambda x: np.round(x) + 1),
+    "the row after": (
+        "f32[K,N] i32[M]",
+        lambda e, y: e[y],
+        lambda e, y: (y[:, None] + 1 == np.arange(e.shape[0])).astype(np.float32) @ e,
     ),
     "any for all": (
         "i1[M,N]",

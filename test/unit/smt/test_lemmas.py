@@ -51,6 +51,7 @@ WRONG = {
     # A function that falls.
     "max-exp": ("(<= (e (S n)) (e (f n)))", "(>= (e (S n)) (e (f n)))"),
     "max-monotone": ("(<= (h (S n)) (h (f n)))", "(>= (h (S n)) (h (f n)))"),
+    "whole": ("(= g (+ f n))", "(= g (+ f n 1))"),
     "parity": ("(> c 0.0)", "(< c 0.0)"),
     "max-join": (">= (f n) (g n)", "<= (f n) (g n)"),
     "max-exchange": ("(>= p f)", "(<= p f)"),
