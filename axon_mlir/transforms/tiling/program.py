@@ -25,6 +25,8 @@ from axon_mlir.transforms.tiling.separation import Materialise, Separation, Spel
 
 CAST = "tensor_hl.cast"
 """The operation that a program's conversions are."""
+REDUCE = "tensor_hl.reduce"
+"""The operation that folds values which are no factors, though they may be products."""
 
 
 @dataclass(frozen=True)
@@ -250,8 +252,10 @@ def _widened(computations: Sequence[Computation], outputs: Sequence[str]) -> lis
 
 
 def _factors(c: Computation) -> set[str]:
-    """The tensors of which a computation sums products."""
+    """The tensors of which a contraction sums products, in their own types."""
     body, sums = c.body, 0
+    if c.op.name == REDUCE:
+        return set()
     while isinstance(body, t.Fold) and body.monoid == "sum":
         body, sums = body.body, sums + 1
     product = sums > 0 and isinstance(body, t.Apply) and body.function == "mul"

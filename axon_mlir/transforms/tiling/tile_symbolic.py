@@ -22,7 +22,7 @@ contraction), `<dim>_block`; their constraints stand in the function's attribute
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, TensorType
@@ -73,7 +73,6 @@ class TileSymbolic(ModulePass):
 
 def tiled(program: Program, device: Device, structure: Structure | None = None) -> Nest:
     """The unfused nest: one per computation."""
-    program = widened(program)
     builder = _Builder(program, device, structure or Structure())
     for c in program.computations:
         builder.computation(c)
@@ -81,22 +80,6 @@ def tiled(program: Program, device: Device, structure: Structure | None = None) 
         c.result.name: tensor_type(c.result.shape, c.result.dtype) for c in program.computations
     }
     return Nest(builder.leaves, program.sizes, builder.parameters, tensors, program.outputs)
-
-
-def widened(program: Program) -> Program:
-    """Intermediate results in fp32, but for factors of contractions, which the tensor engine reads in their own type."""
-    kept = {*program.outputs}
-    for c in program.computations:
-        found = contraction_of(c)
-        if found is not None and c.op.name != "tensor_hl.reduce":
-            kept |= {found.left.tensor, found.right.tensor}
-    computations = [
-        replace(c, result=replace(c.result, dtype="f32"))
-        if c.result.dtype in FLOATS and c.result.name not in kept
-        else c
-        for c in program.computations
-    ]
-    return replace(program, computations=computations)
 
 
 @dataclass(frozen=True)
