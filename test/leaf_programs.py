@@ -61,7 +61,9 @@ def program(
     ins = ", ".join(f"%x{n}" for n in range(len(operands)))
     places = [f"at_{d} = %{d}" for d in "mk" if f"at_{d}" in leaf]
     at = f" at ({', '.join(places)})" if places else ""
-    sizes = "" if operands else " sizes (%mn, %kn)"
+    known = [len(operands) > 0, any(n not in columns for n in range(len(operands)))]
+    missing = [s for s, there in zip(("%mn", "%kn"), known, strict=True) if not there]
+    sizes = f" sizes ({', '.join(missing)})" if missing else ""
     newline = "\n      "
     return f"""
 func.func @f({arguments or '%a: tensor<?x?xf32, ["M", "K"]>'}) -> {out} {{

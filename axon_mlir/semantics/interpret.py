@@ -29,6 +29,9 @@ NUMPY_DTYPES: dict[str, np.dtype[Any]] = {
     "f32": np.dtype(np.float32),
     "f16": np.dtype(np.float16),
     "bf16": np.dtype(ml_dtypes.bfloat16),
+    "f8E4M3": np.dtype(ml_dtypes.float8_e4m3),
+    "f8E4M3FN": np.dtype(ml_dtypes.float8_e4m3fn),
+    "f8E5M2": np.dtype(ml_dtypes.float8_e5m2),
     "i32": np.dtype(np.int32),
     "i16": np.dtype(np.int16),
     "i8": np.dtype(np.int8),
@@ -57,7 +60,7 @@ class Unnumbered(AxonError):
 
 def round_to(array: np.ndarray, dtype: str | None) -> np.ndarray:
     """Round floats to an element type, and come back to the array's own dtype."""
-    if dtype is None or dtype not in ("bf16", "f16", "f32"):
+    if dtype is None or dtype == "f64" or not dtype.startswith(("f", "bf")):
         return array
     return array.astype(NUMPY_DTYPES[dtype]).astype(array.dtype)
 

@@ -24,9 +24,9 @@ from axon_mlir.semantics.index import Index, size
 from axon_mlir.semantics.shapes import shape_of
 from axon_mlir.semantics.walk import subterms
 
-NARROW = ("bf16", "f16")
+NARROW = ("bf16", "f16", "f8E4M3", "f8E4M3FN", "f8E5M2")
 """Float types whose rounding is counted."""
-BITS = {"f64": 53, "f32": 24, "f16": 11, "bf16": 8}
+BITS = {"f64": 53, "f32": 24, "f16": 11, "bf16": 8, "f8E4M3": 4, "f8E4M3FN": 4, "f8E5M2": 3}
 _EXACT = 1 << 30
 ACCUMULATING = ("sum", "prod")
 """Folds that round at each step."""

@@ -10,6 +10,9 @@ from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     ArrayAttr,
     BFloat16Type,
+    Float8E4M3FNType,
+    Float8E4M3Type,
+    Float8E5M2Type,
     Float16Type,
     Float32Type,
     Float64Type,
@@ -30,11 +33,14 @@ _FLOATS: tuple[tuple[str, type[Attribute]], ...] = (
     ("f32", Float32Type),
     ("bf16", BFloat16Type),
     ("f16", Float16Type),
+    ("f8E4M3", Float8E4M3Type),
+    ("f8E4M3FN", Float8E4M3FNType),
+    ("f8E5M2", Float8E5M2Type),
 )
 
 
 def dtype_name(element: Attribute) -> str:
-    """`f32`, `bf16`, `f16`, `f64`, `i32`, `i1`, `ui8`, `index`."""
+    """`f32`, `bf16`, `f16`, `f8E4M3`, `f64`, `i32`, `i1`, `ui8`, `index`."""
     for name, cls in _FLOATS:
         if isinstance(element, cls):
             return name

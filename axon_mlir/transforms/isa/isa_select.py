@@ -57,7 +57,7 @@ from axon_mlir.transforms.isa.patterns import (
     immediate_text,
     is_constant,
     is_place,
-    match,
+    matches,
     normalised,
     pattern_table,
     unit_free,
@@ -721,6 +721,9 @@ class _Planner:
             candidate = self.use(pattern, x, wide, result, root)
             if candidate is not None and (best is None or candidate.cost < best.cost):
                 best = candidate
+        if best is None and wide and F not in t.free_symbols(x) and not is_constant(x) and not _beside_zeros(x):
+            # The same along the free axis: a column beside zeros.
+            best = self._plan(t.Apply("add", (t.ZERO, x)), wide, result, root)
         for expanded in _expansions(x):
             if best is None or best.cost > 1:
                 other = self._plan(expanded, wide, result, root)
@@ -751,9 +754,15 @@ class _Planner:
                     return None
                 continue
             index[v] = of_var(own) if own == P or wide else const(0)
-        found = match(pattern, x, index)
-        if found is None:
-            return None
+        made = (self.planned(pattern, found, wide, result) for found in matches(pattern, x, index))
+        plans = (p for p in made if p is not None)
+        if isinstance(x, t.Select):
+            # Either branch may be the tile, the other the number.
+            return min(plans, key=lambda p: p.cost, default=None)
+        return next(plans, None)
+
+    def planned(self, pattern: Pattern, found: Match, wide: bool, result: TileType | None) -> _Plan | None:
+        """The plan of a match, if its operands have one."""
         operands: list[tuple[str, _Plan]] = []
         types: dict[str, TileType] = {}
         outs: TileType | None = None
@@ -869,6 +878,10 @@ def _expansions(x: t.Term) -> Iterator[t.Term]:
             yield t.select(first, a, t.select(t.disj(rest), a, b))
         case _:
             return
+
+
+def _beside_zeros(x: t.Term) -> bool:
+    return isinstance(x, t.Apply) and x.function == "add" and x.args[0] is t.ZERO
 
 
 def _is_truth(x: t.Select) -> bool:

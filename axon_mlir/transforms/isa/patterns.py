@@ -272,10 +272,11 @@ def simplified(x: t.Term) -> t.Term:
             return x
 
 
-def match(pattern: Pattern, target: t.Term, index: Mapping[Var, Index]) -> Match | None:
-    """Match a pattern's term with a target; `index` maps the pattern's result variables to the target's indices."""
+def matches(pattern: Pattern, target: t.Term, index: Mapping[Var, Index]) -> Iterator[Match]:
+    """The ways in which a pattern's term becomes a target; `index` maps the pattern's result variables to the target's
+    indices."""
     if not _possible(pattern.body, target):
-        return None
+        return
     found = Match(pattern, index=dict(index))
     fixed = dict(pattern.fixed)
     for o in pattern.form.operands:
@@ -284,7 +285,7 @@ def match(pattern: Pattern, target: t.Term, index: Mapping[Var, Index]) -> Match
         elif o.name in fixed:
             found.tiles[o.name] = fixed[o.name]
             found.wide[o.name] = o.axes[-1] != "1"
-    return next(_Unification(pattern).terms(pattern.body, target, found), None)
+    yield from _Unification(pattern).terms(pattern.body, target, found)
 
 
 def _possible(p: t.Term, x: t.Term) -> bool:

@@ -18,7 +18,14 @@ from axon_mlir.sim import HardwareViolation
 from axon_mlir.transforms.isa.counts import counts
 
 ROWS, COLUMNS = 13, 18
-DTYPES: dict[str, Any] = {"f32": np.float32, "bf16": ml_dtypes.bfloat16, "i1": np.bool_, "i8": np.int8}
+DTYPES: dict[str, Any] = {
+    "f8E4M3": ml_dtypes.float8_e4m3,
+    "f8E5M2": ml_dtypes.float8_e5m2,
+    "f32": np.float32,
+    "bf16": ml_dtypes.bfloat16,
+    "i1": np.bool_,
+    "i8": np.int8,
+}
 TILES = "x0[P, F]", "x1[P, F]", "x2[P, F]"
 PLACES = "<at_m: index, at_k: index>"
 
@@ -89,6 +96,20 @@ CASES = {
         TWO,
         columns=(1,),
     ),
+    "choice between a column and a number": Case(
+        "(if x0[p, f] == x1[p, 0] then x1[p, 0] else 0)",
+        lambda x, y: np.where(x == y, y, 0),
+        ["tensor_scalar", "memset", "select_reduce"],
+        TWO,
+        columns=(1,),
+    ),
+    "choice between columns": Case(
+        "(if x0[p, f] < 1 then x1[p, 0] else x2[p, 0])",
+        lambda x, y, z: np.where(x < 1, y, z),
+        ["tensor_scalar", "memset", "tensor_scalar", "select_reduce"],
+        THREE,
+        columns=(1, 2),
+    ),
     "choice of a tile": Case(
         "(if 0 < x0[p, f] then x1[p, f] else x2[p, f])",
         lambda x, y, z: np.where(x > 0, y, z),
@@ -98,7 +119,7 @@ CASES = {
     "choice among types": Case(
         "(if x2[p, f] <= x0[p, f] then x1[p, f] else x2[p, f])",
         lambda x, y, z: np.where(x >= z, y, z),
-        ["tensor_copy", "tensor_tensor", "tensor_copy", "tensor_copy_predicated"],
+        ["tensor_tensor", "tensor_copy", "tensor_copy_predicated"],
         ("bf16", "f32", "bf16"),
         result="bf16",
     ),
@@ -163,6 +184,12 @@ CASES = {
     "integers and floats": Case(
         "mul(x0[p, f], x1[p, f])", lambda x, y: x * y, ["tensor_tensor"], ("i8", "f32"), result="f32"
     ),
+    # Narrow floats.
+    "from eight bits": Case(
+        "mul(x0[p, f], x1[p, f])", lambda x, y: x * y, ["tensor_tensor"], ("f8E4M3", "f8E5M2"), result="bf16"
+    ),
+    "into eight bits": Case("mul(x0[p, f], 4)", lambda x: 4 * x, ["tensor_scalar"], ("bf16",), result="f8E4M3"),
+    "between eight bits": Case("x0[p, f]", np.copy, ["tensor_copy"], ("f8E5M2",), result="f8E4M3"),
     # Functions beyond the range of their tables.
     "sine": Case(
         "sin(mul(x0[p, f], 20))",
