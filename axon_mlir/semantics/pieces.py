@@ -293,6 +293,12 @@ def compared(relation: str, a: t.Term, b: t.Term) -> t.Condition:
     left, right = as_index(a), as_index(b)
     if left is not None and right is not None:
         return {"<": t.less, "<=": t.at_most, "==": t.equal}[relation](left, right)
+    for x, y in ((a, b), (b, a)):
+        whether = truth(x) if isinstance(y, t.Const) and not isinstance(x, t.Const) else None
+        if whether is not None:
+            one, zero = ((t.ONE, b), (t.ZERO, b)) if x is a else ((a, t.ONE), (a, t.ZERO))
+            here, there = compared(relation, *one), compared(relation, *zero)
+            return t.disj([t.conj([whether, here]), t.conj([t.negate(whether), there])])
     one = a if isinstance(a, t.Select) else b
     if isinstance(one, t.Select) and all(isinstance(x, t.Const) for x in (one.then, one.otherwise, *({a, b} - {one}))):
         # A choice of numbers against a number: each of them is more, or not.
@@ -300,6 +306,27 @@ def compared(relation: str, a: t.Term, b: t.Term) -> t.Condition:
         c = one.condition
         return t.disj([t.conj([c, here]), t.conj([t.negate(c), there])])
     return t.RealCompare(relation, a, b)
+
+
+def truth(x: t.Term) -> t.Condition | None:
+    """The condition under which a term is 1, where it is 0 otherwise."""
+    match x:
+        case t.Const():
+            return t.TRUE if x == t.ONE else t.FALSE if x == t.ZERO else None
+        case t.Select(c, a, b):
+            first, second = truth(a), truth(b)
+            if first is None or second is None:
+                return None
+            return t.disj([t.conj([c, first]), t.conj([t.negate(c), second])])
+        case t.Apply("identity", (a,)):
+            return truth(a)
+        case t.Apply("mul" | "min" | "max" as f, (a, b)):
+            first, second = truth(a), truth(b)
+            if first is None or second is None:
+                return None
+            return t.disj([first, second]) if f == "max" else t.conj([first, second])
+        case _:
+            return None
 
 
 def any_of(m: str, v: Var, n: Index, body: t.Term) -> t.Term | None:

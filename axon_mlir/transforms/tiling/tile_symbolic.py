@@ -82,6 +82,9 @@ def tiled(program: Program, device: Device, structure: Structure | None = None) 
     return Nest(builder.leaves, program.sizes, builder.parameters, tensors, program.outputs)
 
 
+ONES = "op leaf() -> c[P, F] { c[p, f] = 1 }"
+
+
 @dataclass(frozen=True)
 class _Contraction:
     """A contraction's dimensions: `m` only on the left, `n` only on the right, `k` folded, `batch` on both and kept.
@@ -212,6 +215,9 @@ class _Builder:
         second = free if free in named else None
         lies = self.layout.get(read.tensor)
         how = self.structure.transpose
+        if self.tensors[read.tensor].dtype not in FLOATS:
+            # The tensor engine turns no integers.
+            how = "strided"
         if turn and how != "strided" and first is not None and second is not None:
             if lies != (first, second) and named[-1] == first:
                 return self.turned(c, read, first, second, path)
@@ -402,9 +408,8 @@ class _Builder:
             self.partition_sum(c, inner, *across)
             return
         rows, columns = ([d for d in ds if d not in c.single] for ds in (kept, folded))
-        if not columns:
-            raise UnsupportedError(f"'{c.op.name}' folds over an index that no elements run along", where=place(c.op))
-        free = columns[-1]
+        # Without a dimension that elements run along, one element is folded at a time.
+        free = columns[-1] if columns else None
         part = rows[-1] if rows else None
         for r in reads_of(inner):
             # Follow an operand that lies with a kept dimension on partitions and a folded one along them.
@@ -412,11 +417,16 @@ class _Builder:
             if layout is not None and layout[0] in rows and layout[1] in columns:
                 part, free = layout[0], layout[1] or free
         outer = self.path(*self.single([d for d in kept if d != part]), *([self.loop(part, PART)] if part else []))
-        key = self.loop(free, FREE)
-        red = (*self.single([d for d in folded if d != free]), key)
+        red = (*self.single([d for d in folded if d != free]), *([self.loop(free, FREE)] if free else []))
         path = (*outer, *red)
-        reads = reads_of(inner)
-        names = {r: self.load(c, r, part, free, path, turn=True) for r in reads}
+        names = {r: self.load(c, r, part, free, path, turn=True) for r in reads_of(inner)}
+        if free is not None and not any(free in _along(c, r) for r in names):
+            # What is folded is as long as some operand.
+            along = t.Read("ones", tuple(of_var(v) for v, d in c.dim_of.items() if d == free))
+            names[along] = self.value()
+            self.leaves.append(Leaf("compute", names[along], (part or "", free), path, (), ONES))
+            inner = t.Apply("mul", (inner, along))
+        reads = list(names)
         value = self.value()
         self.leaves.append(
             Leaf(

@@ -21,3 +21,35 @@ func.func @position(%x: tensor<?xf32, ["K"]>) -> tensor<?xf32, ["K"]> {
   %1 = tensor_hl.mul %0, %x : tensor<?xf32, ["K"]>
   func.return %1 : tensor<?xf32, ["K"]>
 }
+
+// What no operand runs along is folded beside a tile of ones.
+// CHECK-LABEL: func.func @counted
+// CHECK:       tile.leaf "op leaf() -> c[P, F] { c[p, f] = 1 }" ()
+// CHECK:       tile.leaf "op leaf(x0[P, 1], x1[P, 1], x2[P, F]) <at_k: index> -> c[P, 1] { c[p, 0] = sum(q < F: mul((if (x0[p, 0] == (at_k + q)) then x1[p, 0] else 0), x2[p, q])) }"
+func.func @counted(%x: tensor<?xf32, ["M"]>, %i: tensor<?xi32, ["R"]>) -> tensor<?x?xf32, ["R", "M"]> {
+  %0 = tensor_hl.broadcast %x dims [1] : tensor<?xf32, ["M"]> -> tensor<?x?xf32, ["K", "M"]>
+  %1 = tensor_hl.gather %0, %i axis 0 : (tensor<?x?xf32, ["K", "M"]>, tensor<?xi32, ["R"]>) -> tensor<?x?xf32, ["R", "M"]>
+  func.return %1 : tensor<?x?xf32, ["R", "M"]>
+}
+
+// A running fold reads what the tiles before have folded, and folds on.
+// CHECK-LABEL: func.func @running
+// CHECK:       %[[N:.*]] = tile.neutral "max"
+// CHECK:       tile.for k.tile {{.*}} (max %[[A:.*]] = %[[N]]
+// CHECK:         tile.leaf "op leaf(x0[P, F], x1[P, 1]) -> c[P, F] { c[p, f] = max(x1[p, 0], max(j < f + 1: x0[p, j])) }" ({{.*}}, %[[A]])
+// CHECK:         tile.leaf "op leaf(x0[P, F]) -> c[P, 1] { c[p, 0] = max(q < F: x0[p, q]) }" ({{.*}}) max into %[[A]]
+func.func @running(%x: tensor<?x?xf32, ["M", "K"]>) -> tensor<?x?xf32, ["M", "K"]> {
+  %0 = tensor_hl.scan max %x axis 1 : tensor<?x?xf32, ["M", "K"]>
+  func.return %0 : tensor<?x?xf32, ["M", "K"]>
+}
+
+// Every second element is a piece of its own, written in steps.
+// CHECK-LABEL: func.func @interleaved
+// CHECK:       tile.store {{.*}}[%{{.*}} along p, %{{.*}} along f by 2]
+// CHECK:       tile.store {{.*}}[%{{.*}} along p, %{{.*}} along f by 2]
+func.func @interleaved(%x: tensor<?x?xf32, ["M", "K"]>, %y: tensor<?x?xf32, ["M", "K"]>) -> tensor<?x?xf32, ["M", "2 * K"]> {
+  %0 = tensor_hl.empty : tensor<?x?xf32, ["M", "2 * K"]>
+  %1 = tensor_hl.insert %0, %x offsets ["0", "0"] steps [1, 2] : (tensor<?x?xf32, ["M", "2 * K"]>, tensor<?x?xf32, ["M", "K"]>) -> tensor<?x?xf32, ["M", "2 * K"]>
+  %2 = tensor_hl.insert %1, %y offsets ["0", "1"] steps [1, 2] : (tensor<?x?xf32, ["M", "2 * K"]>, tensor<?x?xf32, ["M", "K"]>) -> tensor<?x?xf32, ["M", "2 * K"]>
+  func.return %2 : tensor<?x?xf32, ["M", "2 * K"]>
+}
