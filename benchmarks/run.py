@@ -66,6 +66,7 @@ def run_case(benchmark: Benchmark, shape: str, dtype: str, device: str = DEFAULT
         found: dict[str, Any] = json.loads(result.read_text()) if result.exists() else {}
     row["exit"] = code
     row["ok"] = code == 0 and found.get("numeric", {}).get("passed") is True
+    row["scaled_from"] = benchmark.scaled if shape in benchmark.headline and benchmark.scaled else None
     row["error"] = None if row["ok"] else errors.getvalue().strip()
     row["seconds"] = found.get("seconds", {"total": round(time.monotonic() - started, 4)})
     for key in ("sizes", "chosen", "stages", "numeric"):
@@ -81,7 +82,7 @@ def line_of(row: dict[str, Any]) -> str:
 
 
 def table_of(rows: Sequence[dict[str, Any]]) -> Table:
-    """Program, shape, type, instructions, error against tolerance, seconds."""
+    """Program, shape (for what, where it is scaled down), type, instructions, error against tolerance, seconds."""
     table = Table(box=None, pad_edge=False)
     for title in ("program", "shape", "type", "outcome"):
         table.add_column(title, no_wrap=True)
@@ -92,7 +93,7 @@ def table_of(rows: Sequence[dict[str, Any]]) -> Table:
         seconds = row["seconds"]
         table.add_row(
             row["name"],
-            row["shapes"],
+            f"{row['shapes']} for {row['scaled_from']}" if row.get("scaled_from") else row["shapes"],
             row["dtype"],
             Text("ok", "green") if row["ok"] else Text(f"exit {row['exit']}", "red"),
             str(row.get("chosen", {}).get("instructions", "")),

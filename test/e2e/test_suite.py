@@ -17,22 +17,36 @@ from e2e.command import axon
 
 from axon_mlir.autotune.compilation import ALGEBRA, LOWERING
 from axon_mlir.cli.arguments import TARGETS_FOLDER
-from benchmarks.suite import BENCHMARKS, Benchmark, cases
+from benchmarks.prove import PROGRAMS
+from benchmarks.suite import BENCHMARKS, DTYPES, Benchmark, cases
 
 Case = tuple[Benchmark, str, str]
 
 
 def selection() -> Iterator[Case]:
-    """Of each program its general ragged shape in one type, of every third a shape with sizes of 1 in another."""
+    """Of each program its general ragged shape in one type, and one with a size of 1 in another; of programs that are
+    there at several ranks only one of these for each rank."""
     for number, benchmark in enumerate(BENCHMARKS):
-        first, *degenerate = benchmark.ragged
-        types = benchmark.dtypes
-        yield benchmark, first, types[number % len(types)]
-        if number % 3 == 0:
-            yield benchmark, degenerate[number % len(degenerate)], types[(number + 1) % len(types)]
+        first, second, *_ = benchmark.ragged
+        if "rank" in benchmark.name:
+            yield benchmark, (first, second)[number % 2], benchmark.dtypes[number % len(benchmark.dtypes)]
+            continue
+        one, other = DTYPES if number % 2 else reversed(DTYPES)
+        yield from ((benchmark, first, one), (benchmark, second, other))
 
 
 CASES = list(cases(quick=False) if AUDIT else selection())
+
+
+def test_every_program_of_the_list_is_there() -> None:
+    """S01 to S12 and M01 to M24, each at two shapes and in two types at least."""
+    names = {f"S{n:02}" for n in range(1, 13)} | {f"M{n:02}" for n in range(1, 25)}
+    assert {b.name.split()[0] for b in BENCHMARKS} == names
+    for name in names:
+        own = [(shape, dtype) for b, shape, dtype in CASES if b.name.startswith(name)]
+        assert len({shape for shape, _ in own}) > 1 and {dtype for _, dtype in own} >= {"f32", "bf16"}, name
+    functions = {name for name in vars(PROGRAMS) if name.startswith("ref_")}
+    assert functions <= {b.function for b in BENCHMARKS} | {"ref_ln_mm_cast"}, "programs without a benchmark"
 
 
 def check_result(result: dict[str, Any]) -> None:
