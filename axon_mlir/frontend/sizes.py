@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 
 from axon_mlir.errors import AxonError
 from axon_mlir.frontend.places import Place, here
 from axon_mlir.semantics import index as ix
-from axon_mlir.semantics.index import Div, Index, Min, Var
+from axon_mlir.semantics.bounds import at_least
+from axon_mlir.semantics.index import Div, Index, Var
 from axon_mlir.semantics.index import Size as Symbol
 
 
@@ -203,7 +203,7 @@ class SizeTable:
 
     def at_least(self, term: Index, bound: int) -> bool:
         """Whether `term >= bound` holds for all sizes >= 1 (False: not known)."""
-        return _lower_bound_reaches(_terms(self.resolve(term)), Fraction(bound), 0)
+        return at_least(self.resolve(term), bound)
 
     def force(self, term: Index, why: str) -> int:
         """The number of a size, specialising every symbol in it."""
@@ -241,50 +241,3 @@ def _without_common_factors(a: Index, b: Index) -> tuple[Index, Index]:
         else:
             kept.append(atom)
     return Index({tuple(kept): ca}), Index({tuple(rest): cb})
-
-
-Terms = dict[ix.Monomial, Fraction]
-
-
-def _terms(term: Index) -> Terms:
-    return {m: Fraction(c) for m, c in term.terms}
-
-
-def _lower_bound_reaches(terms: Terms, bound: Fraction, depth: int) -> bool:
-    """Whether a polynomial with rational coefficients is at least `bound` when all sizes are at least 1."""
-    terms = {m: c for m, c in terms.items() if c}
-    if all(c > 0 or not m for m, c in terms.items()) and all(isinstance(a, Symbol) for m in terms for a in m):
-        return sum(terms.values(), Fraction(0)) >= bound
-    if depth > 6:
-        return False
-    # Replace one division or minimum by a bound of it, in every sound way.
-    for m, c in terms.items():
-        if len(m) != 1:
-            continue
-
-        def replaced(by: Terms, monomial: ix.Monomial = m, factor: Fraction = c) -> bool:
-            new = {k: v for k, v in terms.items() if k != monomial}
-            for k, v in by.items():
-                new[k] = new.get(k, Fraction(0)) + factor * v
-            return _lower_bound_reaches(new, bound, depth + 1)
-
-        match m[0]:
-            case Div(n, d) if d.constant is not None and d.constant > 0:
-                exact = {k: v / d.constant for k, v in _terms(n).items()}
-                if c > 0:
-                    exact[()] = exact.get((), Fraction(0)) - Fraction(d.constant - 1, d.constant)
-                if replaced(exact):
-                    return True
-                for least in (1, 0) if c > 0 else ():
-                    enough = _lower_bound_reaches(_terms(n), Fraction(least * d.constant), depth + 1)
-                    if enough and replaced({(): Fraction(least)}):
-                        return True
-            case Div(n, _) if c > 0 and ix.nonnegative(n) and replaced({}):
-                return True
-            case Min(args):
-                alternatives: list[Terms] = [{}, *map(_terms, args)]
-                if (all if c > 0 else any)(map(replaced, alternatives)):
-                    return True
-            case _:
-                pass
-    return False

@@ -14,8 +14,9 @@ from itertools import pairwise
 from typing import Any
 
 from axon_mlir.semantics import terms as t
+from axon_mlir.semantics.bounds import nonnegative
 from axon_mlir.semantics.guards import Guards
-from axon_mlir.semantics.index import Div, Index, Size, Var, const, fresh_var, nonnegative, of_var
+from axon_mlir.semantics.index import Div, Index, Size, Var, const, fresh_var, of_var
 from axon_mlir.semantics.walk import subterms
 
 MOST_REMAINDERS = 16
