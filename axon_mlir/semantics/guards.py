@@ -89,11 +89,15 @@ class Guards:
         return full if full == length or self.follows(context, t.at_most(full, length)) else None
 
     def _joined(self, x: t.Apply, context: Context) -> t.Term:
-        """Two folds of one body, one from 0 on and one from where that ends, as one."""
+        """Two folds of one body, one from 0 on and one from where that ends, as one.
+
+        Neutral elements leave, and what is said twice of a maximum or minimum.
+        """
         monoid = next((m for m in MONOIDS.values() if m.function == x.function), None)
         if monoid is None:
             return x
-        parts = list(_operands(x, monoid))
+        operands = list(_operands(x, monoid))
+        parts = [p for p in operands if p != t.number(monoid.neutral)]
         for a, b in permutations([p for p in parts if isinstance(p, t.Fold) and p.monoid == monoid.name], 2):
             assert isinstance(a, t.Fold) and isinstance(b, t.Fold)
             here: dict[Size | Var, Index] = {b.var: of_var(Var("k"))}
@@ -106,7 +110,10 @@ class Guards:
                 return reduce(
                     lambda p, q: t.Apply(x.function, (p, q)), rest, t.fold(a.monoid, a.var, a.extent + b.extent, a.body)
                 )
-        return x
+        once = list(dict.fromkeys(parts)) if monoid.name in ("max", "min") else parts
+        if not once or len(once) == len(operands):
+            return x
+        return reduce(lambda p, q: t.Apply(x.function, (p, q)), once)
 
     def condition(self, c: t.Condition, context: Context) -> t.Condition:
         """The condition without what the context decides."""
@@ -161,11 +168,11 @@ def _tilings(x: t.Fold, extent: Index) -> Iterator[tuple[Index, Index]]:
 
 
 def _operands(x: t.Term, monoid: Monoid) -> Iterator[t.Term]:
-    """What a monoid's function combines, without the neutral element."""
+    """What a monoid's function combines."""
     if isinstance(x, t.Apply) and x.function == monoid.function:
         for a in x.args:
             yield from _operands(a, monoid)
-    elif x != t.number(monoid.neutral):
+    else:
         yield x
 
 

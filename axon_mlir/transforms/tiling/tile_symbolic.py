@@ -378,7 +378,9 @@ class _Builder:
         names = {r: self.load(c, r, part, free, path, turn) for r in reads}
         if isinstance(c.body, t.Read):
             value = names[c.body]
-            if self.tensors[c.body.tensor].dtype != c.result.dtype or self.leaves[-1].dims[0].startswith("*"):
+            loaded, lies = self.leaves[-1], _along(c, c.body)
+            repeats = loaded.dims[0].startswith("*") or (free is not None and free not in lies)
+            if repeats or self.tensors[c.body.tensor].dtype != c.result.dtype:
                 value = self.compute(c, names, c.body, part, free, path)
         else:
             value = self.compute(c, names, c.body, part, free, path)

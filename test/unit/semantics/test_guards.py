@@ -71,6 +71,18 @@ def test_put_together(name: str) -> None:
     assert values(x) == values(y)
 
 
+def test_what_is_neutral_or_said_twice_leaves() -> None:
+    x, y = read(o), read(o + 1)
+    low = t.Const("-inf")
+    guards = Resolver()
+    assert guards.term(t.Apply("max", (t.Apply("max", (low, x)), t.Apply("max", (x, x)))), CONTEXT) is x
+    both = t.Apply("max", (x, y))
+    assert guards.term(t.Apply("max", (both, t.Apply("max", (low, y)))), CONTEXT) is both
+    twice = t.Apply("add", (x, x))
+    assert guards.term(t.Apply("add", (t.ZERO, twice)), CONTEXT) is twice
+    assert guards.term(t.Apply("max", (low, low)), CONTEXT) is not x
+
+
 WRONG = {
     "tiles that overlap": tiles("sum", ceil_div(N, B), minimum(B, N - B * v), read(v + w)),
     "one tile too many": tiles("sum", ceil_div(N, B) + 1, B, read(v + B * w)),

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Slices are read where they lie, in steps; concatenations are made piece by piece: for all sizes, and in numbers."""
+"""Slices are read where they lie, in steps; concatenations are made piece by piece; folds inside expressions, masks and
+positions, running folds: for all sizes, and in numbers."""
 
 from __future__ import annotations
 
@@ -45,8 +46,31 @@ def assigned(x: Any) -> Any:
     return y
 
 
+def interleaved(x: Any, y: Any) -> Any:
+    z = np.empty((2 * x.shape[0], x.shape[1]))
+    z[0::2] = x + y
+    z[1::2] = x - y
+    return z
+
+
+def attention(q: Any, k: Any, v: Any) -> Any:
+    s = np.where(np.tril(np.ones((q.shape[0], k.shape[0]))) == 1, q @ k.T, -np.inf)
+    e = np.exp(s - s.max(axis=1, keepdims=True))
+    return (e / e.sum(axis=1, keepdims=True)) @ v
+
+
 PROGRAMS: dict[str, Program] = {
     "rows in the middle, if there are so many": (["f32[70,130]"], assigned),
+    "every second row": (["f32[70,30]", "f32[70,30]"], interleaved),
+    "side by side": (["f32[5,130]"], lambda x: np.stack([x, np.exp(x)], axis=2)),
+    "twice side by side": (["f32[5,130]"], lambda x: np.stack([x, x], axis=2)),
+    "running sums": (["f32[130,3000]"], lambda x: np.cumsum(x, axis=1)),
+    "running sums down": (["f32[300,20]"], lambda x: np.cumsum(x, axis=0)),
+    "running maxima": (["f32[5,1100]"], lambda x: np.maximum.accumulate(x, axis=1)),
+    "a triangle": (["f32[150,140]"], lambda x: np.triu(x, 1) * 2.0),
+    "positions": (["f32[150,140]"], lambda x: x * np.arange(x.shape[1]) + np.arange(x.shape[0])[:, None]),
+    "deviations": (["f32[150,140]"], lambda x: x.std(axis=1) * x.mean(axis=1)),
+    "attention to what was before": (["f32[150,20]", "f32[150,20]", "f32[150,30]"], attention),
     "a later part": (["f32[70,130]"], lambda x: np.exp(x[3:, 2:])),
     "every second": (["f32[70,130]"], lambda x: x[::2, ::2] * 2.0),
     "neighbours": (["f32[70,130]"], lambda x: x[1:] - x[:-1]),

@@ -53,3 +53,12 @@ func.func @interleaved(%x: tensor<?x?xf32, ["M", "K"]>, %y: tensor<?x?xf32, ["M"
   %2 = tensor_hl.insert %1, %y offsets ["0", "1"] steps [1, 2] : (tensor<?x?xf32, ["M", "2 * K"]>, tensor<?x?xf32, ["M", "K"]>) -> tensor<?x?xf32, ["M", "2 * K"]>
   func.return %2 : tensor<?x?xf32, ["M", "2 * K"]>
 }
+
+// A copy whose elements are all the same along the free axis is computed, not stored as it was loaded.
+// CHECK-LABEL: func.func @repeated
+// CHECK:       tile.leaf "op leaf(x0[P, 1]) -> c[P, F] { c[p, f] = x0[p, 0] }"
+// CHECK:       tile.store
+func.func @repeated(%x: tensor<?x?xf32, ["M", "K"]>) -> tensor<?x?x2xf32, ["M", "K", "2"]> {
+  %0 = tensor_hl.broadcast %x dims [0, 1] : tensor<?x?xf32, ["M", "K"]> -> tensor<?x?x2xf32, ["M", "K", "2"]>
+  func.return %0 : tensor<?x?x2xf32, ["M", "K", "2"]>
+}
