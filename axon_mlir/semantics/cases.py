@@ -3,7 +3,8 @@
 itself, its terms in pieces.
 
 There are several ways to take terms apart, each finer than the one before: folds as they are; cut wherever a
-fold of either term begins or ends; written out where they are short.
+fold of either term begins or ends; written out where they are short; once for each order of what maxima and minima are
+taken of. At last `floor` is read as a function of its own.
 """
 
 from __future__ import annotations
@@ -27,7 +28,6 @@ from axon_mlir.semantics.pieces import (
     indices_in,
     real_comparisons,
     solution,
-    symbols_of,
     windows_of,
 )
 from axon_mlir.semantics.walk import Context, folds, subterms
@@ -172,7 +172,7 @@ def _order(a: t.Term, b: t.Term, normal: Normalizer) -> tuple[Poly, int]:
 def _sized(x: t.Term, known: Mapping[Poly, bool], normal: Normalizer) -> t.Term:
     """A term without the maxima, minima and choices that known orders decide."""
 
-    def condition(c: t.Condition) -> t.Condition:
+    def comparison(c: t.Comparison) -> t.Condition:
         match c:
             case t.RealCompare("<" | "<=" as r, a, b):
                 key, direction = _order(a, b, normal)
@@ -182,12 +182,6 @@ def _sized(x: t.Term, known: Mapping[Poly, bool], normal: Normalizer) -> t.Term:
                 return t.RealCompare(r, term(a), term(b)) if found is None else found
             case t.RealCompare(r, a, b):
                 return t.RealCompare(r, term(a), term(b))
-            case t.And(parts):
-                return t.conj(list(map(condition, parts)))
-            case t.Or(parts):
-                return t.disj(list(map(condition, parts)))
-            case t.Not(p):
-                return t.negate(condition(p))
             case t.IndexCompare():
                 return c
 
@@ -205,7 +199,7 @@ def _sized(x: t.Term, known: Mapping[Poly, bool], normal: Normalizer) -> t.Term:
             case t.Fold(m, v, n, body):
                 return t.fold(m, v, n, term(body))
             case t.Select(c, a, b):
-                return t.select(condition(c), term(a), term(b))
+                return t.select(t.with_comparisons(c, comparison), term(a), term(b))
             case _:
                 return y
 
@@ -241,7 +235,7 @@ class _Division:
         found: dict[t.IndexCompare, None] = {}
         for part in (x, y):
             bound = bound_in(part)
-            found |= {canonical(c): None for c in comparisons(part) if symbols_of(c).isdisjoint(bound)}
+            found |= {canonical(c): None for c in comparisons(part) if t.free_symbols(c).isdisjoint(bound)}
             for i in indices_in(part) if self.minima else ():
                 for a in (a for m, _ in i.terms for a in m if isinstance(a, Min)):
                     for d in (b - e for b in (const(0), *a.args) for e in (const(0), *a.args)):
@@ -280,7 +274,7 @@ def _pinned(context: Context) -> dict[Size | Var, Index]:
         compared = c.part if isinstance(c, t.Not) else c
         if not isinstance(compared, t.IndexCompare):
             continue
-        for v in sorted((s for s in symbols_of(c) if isinstance(s, Var)), key=str):
+        for v in sorted((s for s in t.free_symbols(c) if isinstance(s, Var)), key=str):
             if compared.relation == "==":
                 if c is compared and (at := solution(v, c)) is not None and v not in at.symbols():
                     out.setdefault(v, at)
@@ -305,6 +299,6 @@ def tile_contexts(n: Index, s: Index, cases: Sequence[Case], context: Context) -
     mentioned = n.symbols() | s.symbols()
     inner = [f for case in cases for x in (case.left, case.right) for _, f in folds(x, ()) if f.var in mentioned]
     ranges = [c for f in inner for c in range_of(f.var, f.extent)]
-    outer = {v for c in context for v in symbols_of(c) if isinstance(v, Var)}
+    outer = {v for c in context for v in t.free_symbols(c) if isinstance(v, Var)}
     around = [case.context for case in cases] if outer & mentioned else [context]
     return list(dict.fromkeys((*c, *ranges) for c in around))

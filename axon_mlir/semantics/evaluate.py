@@ -9,7 +9,8 @@ computes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
 
 import numpy as np
 
@@ -84,15 +85,10 @@ class _Walk:
         extent = self.index(x.extent)
         ragged = not isinstance(extent, int)
         longest = max(0, int(np.max(extent, initial=0)) if ragged else int(extent))
-        self.depth += 1
-        self.axes[x.var] = (self.depth, longest)
-        body = self.term(x.body)
-        body = np.broadcast_to(body, (longest, *np.broadcast_shapes(body.shape, (1,) * self.depth)[1:]))
-        if ragged:
-            body = np.where(self.grid(x.var) < extent, body, self.neutral(x.monoid))
-        del self.axes[x.var]
-        self.memo = {k: v for k, v in self.memo.items() if k[1] < self.depth}
-        self.depth -= 1
+        with self.axis(x.var, longest):
+            body = self.along(x.body, longest)
+            if ragged:
+                body = np.where(self.grid(x.var) < extent, body, self.neutral(x.monoid))
         return self.domain.fold(x.monoid, body)
 
     def running(self, x: t.Fold) -> np.ndarray | None:
@@ -106,15 +102,11 @@ class _Walk:
         parts = _recurrence(x, v)
         if parts is None and v in t.free_symbols(x.body):
             return None
-        self.depth += 1
-        self.axes[x.var] = (self.depth, extent)
-        if parts is None:
-            scanned = self.domain.scan(x.monoid, self.along(x.body, extent))
-        else:
-            scanned = self.domain.recurrence(*(self.along(p, extent) for p in parts))
-        del self.axes[x.var]
-        self.memo = {k: v for k, v in self.memo.items() if k[1] < self.depth}
-        self.depth -= 1
+        with self.axis(x.var, extent):
+            if parts is None:
+                scanned = self.domain.scan(x.monoid, self.along(x.body, extent))
+            else:
+                scanned = self.domain.recurrence(*(self.along(p, extent) for p in parts))
         if beyond == 0:
             scanned = np.concatenate([np.broadcast_to(self.neutral(x.monoid), scanned[:1].shape), scanned[:-1]])
         # What lies in front belongs where the result's index does.
@@ -128,12 +120,8 @@ class _Walk:
             return None
         position, element = at
         found = self.domain.positions(self.term(position))
-        self.depth += 1
-        self.axes[x.var] = (self.depth, extent)
-        elements = self.along(element, extent)
-        del self.axes[x.var]
-        self.memo = {k: v for k, v in self.memo.items() if k[1] < self.depth}
-        self.depth -= 1
+        with self.axis(x.var, extent):
+            elements = self.along(element, extent)
         rest = elements.shape[1:]
         # Axes along which all elements are the same are read at 0.
         places: Sequence[np.ndarray] = np.ogrid[tuple(slice(n) for n in rest)]
@@ -145,6 +133,16 @@ class _Walk:
         """The value of a fold of nothing."""
         neutral = MONOIDS[monoid].neutral
         return self.domain.constant(str(neutral) if np.isinf(neutral) else t.decimal(neutral))
+
+    @contextmanager
+    def axis(self, v: Var, extent: int) -> Generator[None]:
+        """An axis for a variable, in front of the others."""
+        self.depth += 1
+        self.axes[v] = (self.depth, extent)
+        yield
+        del self.axes[v]
+        self.memo = {k: found for k, found in self.memo.items() if k[1] < self.depth}
+        self.depth -= 1
 
     def along(self, x: t.Term, extent: int) -> np.ndarray:
         """A term with an axis of its own for the variable that was added last."""

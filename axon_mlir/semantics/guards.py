@@ -142,7 +142,7 @@ class Guards:
 
     def _compare(self, relation: str, a: t.Term, b: t.Term, context: Context) -> t.Condition:
         """A comparison of reals that is one of integers, or of a 0/1 choice with 1, in simpler form."""
-        left, right = _as_index(a), _as_index(b)
+        left, right = t.as_index(a), t.as_index(b)
         if left is not None and right is not None:
             make = {"<": t.less, "<=": t.at_most, "==": t.equal}[relation]
             made = make(left, right)
@@ -174,13 +174,3 @@ def _operands(x: t.Term, monoid: Monoid) -> Iterator[t.Term]:
             yield from _operands(a, monoid)
     else:
         yield x
-
-
-def _as_index(x: t.Term) -> Index | None:
-    match x:
-        case t.IndexValue(i):
-            return i
-        case t.Const(v) if not isinstance(v, str) and v.denominator == 1:
-            return Index({(): int(v)})
-        case _:
-            return None

@@ -16,7 +16,6 @@ from axon_mlir.semantics import terms as t
 from axon_mlir.semantics.normal import Normalizer
 from axon_mlir.semantics.signs import sign
 
-MINUS, PLUS = t.Const("-inf"), t.Const("inf")
 NEUTRAL = {"max": "-inf", "min": "inf"}
 _OPPOSITE = {"-inf": "inf", "inf": "-inf"}
 _NEVER: frozenset[str] = frozenset()
@@ -179,6 +178,10 @@ def without(x: t.Term) -> t.Term:
 
 def finite_condition(c: t.Condition) -> t.Condition:
     """A condition; whether something is infinite is said without infinities."""
+    return t.with_comparisons(c, _finite_comparison)
+
+
+def _finite_comparison(c: t.Comparison) -> t.Condition:
     match c:
         case t.RealCompare("==", a, t.Const("-inf" | "inf" as v)) | t.RealCompare(
             "==", t.Const("-inf" | "inf" as v), a
@@ -188,13 +191,7 @@ def finite_condition(c: t.Condition) -> t.Condition:
             return finite(a) if infinite(a) else t.TRUE
         case t.RealCompare(r, a, b):
             return t.RealCompare(r, without(a), without(b))
-        case t.And(parts):
-            return t.conj([finite_condition(p) for p in parts])
-        case t.Or(parts):
-            return t.disj([finite_condition(p) for p in parts])
-        case t.Not(p):
-            return t.negate(finite_condition(p))
-        case _:
+        case t.IndexCompare():
             return c
 
 

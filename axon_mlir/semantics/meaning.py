@@ -95,9 +95,6 @@ class OpMeaning:
         results = _concrete(self, shapes, _freeze(attributes))
         return [evaluate_comprehension(r, named, {}, domain) for r in results]
 
-    def kind_of(self, attribute: str) -> str:
-        return dict(self.attributes)[attribute]
-
 
 def _freeze(attributes: Attributes) -> tuple[tuple[str, Any], ...]:
     return tuple(sorted((k, tuple(cast("list[Any]", v)) if isinstance(v, list) else v) for k, v in attributes.items()))
@@ -203,21 +200,16 @@ def filled(x: t.Term, chosen: Mapping[str, str]) -> t.Term:
         case t.Fold(m, v, n, body):
             return t.Fold(chosen.get(m, m), v, n, filled(body, chosen))
         case t.Select(c, a, b):
-            return t.select(_filled(c, chosen), filled(a, chosen), filled(b, chosen))
+            condition = t.with_comparisons(c, lambda one: _filled(one, chosen))
+            return t.select(condition, filled(a, chosen), filled(b, chosen))
         case _:
             return x
 
 
-def _filled(c: t.Condition, chosen: Mapping[str, str]) -> t.Condition:
+def _filled(c: t.Comparison, chosen: Mapping[str, str]) -> t.Condition:
     match c:
         case t.RealCompare(r, a, b):
             return t.RealCompare(r, filled(a, chosen), filled(b, chosen))
-        case t.And(parts):
-            return t.conj([_filled(p, chosen) for p in parts])
-        case t.Or(parts):
-            return t.disj([_filled(p, chosen) for p in parts])
-        case t.Not(p):
-            return t.negate(_filled(p, chosen))
         case t.IndexCompare():
             return c
 

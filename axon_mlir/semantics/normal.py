@@ -915,7 +915,7 @@ class Normalizer:
         atom = Guarded(condition_text(c, self), a, b)
         if isinstance(c, t.RealCompare):
             _guard_gaps[atom] = (c.relation, self.add(self.term(c.right), self.scale(self.term(c.left), Fraction(-1))))
-        _guard_symbols[atom] = frozenset(t.free_symbols(t.Select(c, t.ZERO, t.ONE)))
+        _guard_symbols[atom] = t.free_symbols(c)
         _guard_conditions[atom] = c
         _guard_heights[atom] = self._condition_height(c)
         return self._atom(atom)

@@ -25,7 +25,6 @@ from axon_mlir.semantics.index import (
     Div,
     Index,
     Min,
-    Size,
     Var,
     const,
     floor_div,
@@ -282,7 +281,7 @@ class Pieces(Guards):
         ]
         if neutral is not None and neutral in parts:
             return parts[1] if parts[0] == neutral else parts[0]
-        return t.Apply({"sum": "add", "prod": "mul"}.get(m, m), tuple(parts))
+        return t.Apply(MONOIDS[m].function, tuple(parts))
 
 
 def compared(relation: str, a: t.Term, b: t.Term) -> t.Condition:
@@ -290,7 +289,7 @@ def compared(relation: str, a: t.Term, b: t.Term) -> t.Condition:
     if isinstance(a, t.Const) and isinstance(b, t.Const) and not isinstance(a.value, str) | isinstance(b.value, str):
         gap = Fraction(b.value) - Fraction(a.value)
         return t.TRUE if (gap > 0 if relation == "<" else gap >= 0 if relation == "<=" else gap == 0) else t.FALSE
-    left, right = as_index(a), as_index(b)
+    left, right = t.as_index(a), t.as_index(b)
     if left is not None and right is not None:
         return {"<": t.less, "<=": t.at_most, "==": t.equal}[relation](left, right)
     for x, y in ((a, b), (b, a)):
@@ -339,22 +338,6 @@ def any_of(m: str, v: Var, n: Index, body: t.Term) -> t.Term | None:
     return t.select(t.RealCompare("<", t.ZERO, t.fold("sum", v, n, counted)), best, other)
 
 
-def as_index(x: t.Term) -> Index | None:
-    """The index term that a term is."""
-    match x:
-        case t.IndexValue(i):
-            return i
-        case t.Const(v) if not isinstance(v, str) and v.denominator == 1:
-            return const(int(v))
-        case t.Apply("add", (a, b)) | t.Apply("sub", (a, b)) | t.Apply("mul", (a, b)):
-            i, j = as_index(a), as_index(b)
-            if i is None or j is None:
-                return None
-            return i + j if x.function == "add" else i - j if x.function == "sub" else i * j
-        case _:
-            return None
-
-
 def selected_factor(v: Var, extent: Index, body: t.Term) -> t.Term | None:
     """`sum(v < n: if v = p then f else 0)`, also under further factors, as `if 0 <= p < n then f[p] else 0`."""
     for factor in factors(body):
@@ -370,8 +353,8 @@ def selected_factor(v: Var, extent: Index, body: t.Term) -> t.Term | None:
 def picks(c: t.Condition, v: Var) -> bool:
     """Whether a condition says `v = p`, p being an index or a number that does not depend on v."""
     if isinstance(c, t.RealCompare) and c.relation == "==":
-        sides = (c.left, c.right) if as_index(c.left) is not None else (c.right, c.left)
-        i = as_index(sides[0])
+        sides = (c.left, c.right) if t.as_index(c.left) is not None else (c.right, c.left)
+        i = t.as_index(sides[0])
         return i is not None and i.coefficient(v) in (1, -1) and v not in t.free_symbols(sides[1])
     return solution(v, c) is not None
 
@@ -489,7 +472,7 @@ def real_comparisons(x: t.Term, bound: set[Var]) -> list[t.RealCompare]:
     for c in _compared_in(x):
         if isinstance(c, t.RealCompare):
             out[t.RealCompare("<", c.right, c.left) if c.relation == "<=" else c] = None
-    return sorted((c for c in out if symbols_of(c).isdisjoint(bound) and not holds_fold(c)), key=t.text)
+    return sorted((c for c in out if t.free_symbols(c).isdisjoint(bound) and not holds_fold(c)), key=t.text)
 
 
 def _compared_in(x: t.Term) -> Iterator[t.Comparison]:
@@ -518,11 +501,6 @@ def indices_in(x: t.Term) -> Iterator[Index]:
                 pass
 
 
-def symbols_of(c: t.Condition) -> frozenset[Size | Var]:
-    """The sizes and variables of a condition."""
-    return t.free_symbols(t.Select(c, t.ZERO, t.ONE))
-
-
 def bound_in(x: t.Term) -> set[Var]:
     """The variables of the folds inside."""
     return {y.var for y in subterms(x) if isinstance(y, t.Fold)}
@@ -542,7 +520,7 @@ def assume(x: t.Term, c: t.Comparison, holds: bool) -> t.Term:
     reference = canonical(c) if isinstance(c, t.IndexCompare) else None
     opposite = t.RealCompare("<=", c.right, c.left) if isinstance(c, t.RealCompare) and c.relation == "<" else None
 
-    def condition(d: t.Condition) -> t.Condition:
+    def comparison(d: t.Comparison) -> t.Condition:
         if d == c:
             return t.TRUE if holds else t.FALSE
         if d == opposite:
@@ -560,12 +538,6 @@ def assume(x: t.Term, c: t.Comparison, holds: bool) -> t.Term:
                 return d
             case t.RealCompare(r, a, b):
                 return t.RealCompare(r, term(a), term(b))
-            case t.And(parts):
-                return t.conj([condition(p) for p in parts])
-            case t.Or(parts):
-                return t.disj([condition(p) for p in parts])
-            case t.Not(p):
-                return t.negate(condition(p))
 
     memo: dict[t.Term, t.Term] = {}
 
@@ -579,7 +551,7 @@ def assume(x: t.Term, c: t.Comparison, holds: bool) -> t.Term:
                     found = t.fold(m, v, n, term(body))
                 case t.Select(d, a, b):
                     if d not in known:
-                        known[d] = condition(d)
+                        known[d] = t.with_comparisons(d, comparison)
                     found = t.select(known[d], term(a), term(b))
                 case _:
                     found = y
@@ -590,7 +562,7 @@ def assume(x: t.Term, c: t.Comparison, holds: bool) -> t.Term:
 
 
 def _is_positive(x: t.Term) -> bool:
-    i = as_index(x)
+    i = t.as_index(x)
     return i is not None and nonnegative(i - 1)
 
 

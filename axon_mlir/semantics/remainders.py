@@ -27,7 +27,7 @@ def by_remainder(a: t.Comprehension, b: t.Comprehension) -> Iterator[Pair]:
         if extent == 1 or not 1 < count <= MOST or a.shape != b.shape:
             continue
         for r in range(count):
-            parts = [_remainder(x, axis, r, count) for x in (a, b)]
+            parts = [remainder(x, axis, r, count) for x in (a, b)]
             yield from by_remainder(parts[0], parts[1])
         return
     yield a, b
@@ -39,17 +39,18 @@ def divisor(x: t.Term, v: Var) -> int:
     for y in subterms(x):
         for c in t.comparisons(y.condition) if isinstance(y, t.Select) else ():
             if isinstance(c, t.IndexCompare) and c.relation == "==":
-                out = lcm(out, *(_divides(a, v) for i in (c.left, c.right) for m, _ in i.terms for a in m))
+                out = lcm(out, *divides(c, v))
     return out
 
 
-def _divides(a: object, v: Var) -> int:
-    if isinstance(a, Div) and a.numerator.coefficient(v) == 1 and a.denominator.constant is not None:
-        return a.denominator.constant
-    return 1
+def divides(c: t.IndexCompare, v: Var) -> Iterator[int]:
+    """The numbers that a comparison divides a variable by."""
+    for a in (a for i in (c.left, c.right) for m, _ in i.terms for a in m if isinstance(a, Div)):
+        if a.numerator.coefficient(v) == 1 and a.denominator.constant is not None:
+            yield a.denominator.constant
 
 
-def _remainder(x: t.Comprehension, axis: int, r: int, count: int) -> t.Comprehension:
+def remainder(x: t.Comprehension, axis: int, r: int, count: int) -> t.Comprehension:
     """The elements whose index along an axis leaves a remainder."""
     w = fresh_var(x.variables[axis].name)
     extent = (x.shape[axis] - r + count - 1) // count
@@ -59,4 +60,4 @@ def _remainder(x: t.Comprehension, axis: int, r: int, count: int) -> t.Comprehen
     return replace(x, shape=shape, variables=variables, body=x.at(at))
 
 
-__all__ = ["MOST", "by_remainder", "divisor"]
+__all__ = ["MOST", "by_remainder", "divides", "divisor", "remainder"]

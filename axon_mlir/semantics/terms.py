@@ -140,6 +140,22 @@ def index_value(term: Index) -> Term:
     return IndexValue(term) if term.constant is None else Const(Fraction(term.constant))
 
 
+def as_index(x: Term) -> Index | None:
+    """The index term that a term is: a position, a whole number, or a sum, difference or product of such."""
+    match x:
+        case IndexValue(i):
+            return i
+        case Const(v) if not isinstance(v, str) and v.denominator == 1:
+            return index(int(v))
+        case Apply("add", (a, b)) | Apply("sub", (a, b)) | Apply("mul", (a, b)):
+            i, j = as_index(a), as_index(b)
+            if i is None or j is None:
+                return None
+            return i + j if x.function == "add" else i - j if x.function == "sub" else i * j
+        case _:
+            return None
+
+
 def fold(monoid: str, var: Var, extent: Index, body: Term) -> Term:
     """A fold; over exactly one element it is the body."""
     if extent == 1:
@@ -190,6 +206,19 @@ def comparisons(c: Condition) -> Iterator[Comparison]:
                 yield from comparisons(p)
         case Not(p):
             yield from comparisons(p)
+
+
+def with_comparisons(c: Condition, made: Callable[[Comparison], Condition]) -> Condition:
+    """The condition with what is made of its comparisons in their place."""
+    match c:
+        case IndexCompare() | RealCompare():
+            return made(c)
+        case And(parts):
+            return conj([with_comparisons(p, made) for p in parts])
+        case Or(parts):
+            return disj([with_comparisons(p, made) for p in parts])
+        case Not(p):
+            return negate(with_comparisons(p, made))
 
 
 def compared_indices(c: Condition) -> Iterator[Index]:
@@ -334,8 +363,8 @@ def refresh(t: Term) -> Term:
     return go(t)
 
 
-def free_symbols(t: Term) -> frozenset[Size | Var]:
-    """Sizes and free variables of a term."""
+def free_symbols(t: Term | Condition) -> frozenset[Size | Var]:
+    """Sizes and free variables of a term or a condition."""
     found = _free.get(t)
     if found is None:
         found = _free_of(t)

@@ -307,7 +307,7 @@ def _sizes_of(c: t.Comprehension) -> set[Size]:
 
 
 def _condition_sizes(c: t.Condition) -> set[Size]:
-    return {s for s in t.free_symbols(t.Select(c, t.ZERO, t.ONE)) if isinstance(s, Size)}
+    return {s for s in t.free_symbols(c) if isinstance(s, Size)}
 
 
 @dataclass(frozen=True)

@@ -17,13 +17,13 @@ from xdsl.dialects.func import FuncOp
 
 from axon_mlir.semantics import terms as t
 from axon_mlir.semantics.conversions import is_conversion, target_of
-from axon_mlir.semantics.denotation import Denotation, dtype_of, input_name, unfinished
+from axon_mlir.semantics.denotation import Denotation, dtype_of, input_name
 from axon_mlir.semantics.domains import Floats
 from axon_mlir.semantics.evaluate import evaluate_comprehension
 from axon_mlir.semantics.index import Index, Size, Var
 from axon_mlir.semantics.interpret import round_to
 from axon_mlir.semantics.shapes import dtype_name
-from axon_mlir.semantics.walk import subterms
+from axon_mlir.semantics.walk import reads_undefined, subterms
 from axon_mlir.smt.refute import Refutation, run, sample_sizes, shapes_at
 from axon_mlir.smt.verdict import Counterexample
 
@@ -55,7 +55,7 @@ def refute_conversions(
     bodies = [c.body for d in denotations for c in d.outputs]
     if not any(isinstance(x, t.Apply) and is_conversion(x.function) for b in bodies for x in subterms(b)):
         return None
-    if any(isinstance(x, t.Read) and unfinished(x) for b in bodies for x in subterms(b)):
+    if any(map(reads_undefined, bodies)):
         return None
     dims = next(sample_sizes(before, denotations), None)
     if narrowed or dims is None:

@@ -112,7 +112,7 @@ def _sizes_in_order(denotations: Sequence[Denotation]) -> Iterator[Size]:
     for d in denotations:
         rest = {s for c in d.outputs for s in t.free_symbols(c.body)}
         for o in d.obligations:
-            rest |= {s for c in (*o.hypotheses, o.goal) for s in t.free_symbols(t.Select(c, t.ZERO, t.ONE))}
+            rest |= {s for c in (*o.hypotheses, o.goal) for s in t.free_symbols(c)}
         yield from sorted((s for s in rest if isinstance(s, Size)), key=lambda s: s.name)
 
 
@@ -139,8 +139,7 @@ class _Digests:
     """Digests of terms that do not depend on names, nor on the order where it does not matter.
 
     A bound variable is called by its depth, a free one by its first occurrence, all by names that no program can
-    choose. Terms share what they have in common:
-    each node is looked at once for each way to call its variables.
+    choose. Terms share what they have in common: each node is looked at once for each way to call its variables.
     """
 
     def __init__(self, sizes: Names):
@@ -165,8 +164,7 @@ class _Digests:
         """The free variables of a node, older ones first."""
         found = self._variables.get(x)
         if found is None:
-            free = t.free_symbols(x if isinstance(x, t.Term) else t.Select(x, t.ZERO, t.ONE))
-            ordered = sorted((s for s in free if isinstance(s, Var)), key=lambda v: (v.uid, v.name))
+            ordered = sorted((s for s in t.free_symbols(x) if isinstance(s, Var)), key=lambda v: (v.uid, v.name))
             found = self._variables[x] = tuple(ordered)
         return found
 

@@ -9,10 +9,10 @@
 ```
 
 After the instruction's name comes the form; `< >` chooses the functions of the form's attributes, `( )` are its tiles,
-`outs` is the accumulator that the result replaces, `at` names indices for the immediates, `sizes` are the sizes that no
-tile has, `{ }` the immediates (scalar expressions over program sizes, numbers and the names of `at`; where the form has
-an index, index expressions), `[ ]` the engines that are still possible. Values are tiles of dialect tile; there is no
-second tile type.
+`outs` is the accumulator that the result replaces, or a tile that is written over in part, `at` names indices for the
+immediates, `sizes` are the sizes that no tile has, `{ }` the immediates (scalar expressions over program sizes, numbers
+and the names of `at`; where the form has an index, index expressions), `[ ]` the engines that are still possible.
+Values are tiles of dialect tile; there is no second tile type.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ it runs under. The nest is never edited: `build` derives it from the paths by in
 where that is legal. Where a value's definition and its uses meet is its *scope*; what it holds on chip follows from
 the loops around the scope. `emit` writes the nest as `tile` operations, `collect` reads leaves back from them.
 
-The method is that of a feasibility study of this project; fusion is prefix sharing, residency a common-ancestor rule.
+So fusion is prefix sharing, and residency a common-ancestor rule.
 """
 
 from __future__ import annotations

@@ -11,16 +11,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
 
 from axon_mlir.semantics import terms as t
 from axon_mlir.semantics.bounds import nonnegative
 from axon_mlir.semantics.guards import Guards
-from axon_mlir.semantics.index import Div, Index, Size, Var, const, fresh_var, of_var
+from axon_mlir.semantics.index import Index, Size, Var, const, fresh_var, of_var
+from axon_mlir.semantics.remainders import MOST, divides, remainder
 from axon_mlir.semantics.walk import subterms
-
-MOST_REMAINDERS = 16
-"""A value is made in at most so many interleaved pieces."""
 
 
 @dataclass(frozen=True)
@@ -58,29 +55,18 @@ def _split(piece: Piece) -> Iterator[Piece]:
 
 def _remainders(value: t.Comprehension, v: Var) -> int | None:
     """The number that a condition on the variable alone divides it by."""
-    for c in _conditions(value):
-        for i in (c.left, c.right):
-            for a in (a for m, _ in i.terms for a in m if isinstance(a, Div)):
-                count = a.denominator.constant
-                if count is not None and a.numerator.coefficient(v) == 1 and count <= MOST_REMAINDERS:
-                    return count
-    return None
+    return next((n for c in _conditions(value) for n in divides(c, v) if n <= MOST), None)
 
 
 def _remainder(piece: Piece, axis: int, r: int, count: int) -> Piece:
     """The part of a piece whose index along an axis leaves a remainder."""
-    value = piece.value
-    w = fresh_var(value.variables[axis].name)
-    extent = (value.shape[axis] - r + count - 1) // count
-    body = _decided(t.substitute(value.body, {value.variables[axis]: count * of_var(w) + r}), w, extent)
-
-    def changed(old: tuple[Any, ...], new: Any) -> tuple[Any, ...]:
-        return tuple(new if n == axis else x for n, x in enumerate(old))
-
+    value = remainder(piece.value, axis, r, count)
+    body = _decided(value.body, value.variables[axis], value.shape[axis])
+    start = [piece.steps[axis] * r if n == axis else 0 for n in range(len(piece.origin))]
     return Piece(
-        replace(value, shape=changed(value.shape, extent), variables=changed(value.variables, w), body=body),
-        changed(piece.origin, piece.origin[axis] + piece.steps[axis] * r),
-        changed(piece.steps, piece.steps[axis] * count),
+        replace(value, body=body),
+        tuple(o + s for o, s in zip(piece.origin, start, strict=True)),
+        tuple(s * count if n == axis else s for n, s in enumerate(piece.steps)),
     )
 
 

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A tensor program as computations over dimensions: what tiling starts from.
 
-Operations that only place data (broadcasts, transposes, constants) are read through; every other operation becomes a
-`Computation`: a result, its element as a term over elements of inputs and of other computations, and the dimension
-that each axis of the result runs over. Dimensions are shared where a computation reads another one at its own index.
+Operations that only place data (broadcasts, transposes, constants) are read through; every other operation becomes one
+`Computation` or several (`separation`, `pieces`): a result, its element as a term over elements of inputs and of other
+computations, and the dimension that each axis of the result runs over. Dimensions are shared where a computation reads
+another one at its own index.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from xdsl.dialects.func import FuncOp, ReturnOp
@@ -40,7 +41,7 @@ class Tensor:
 
 @dataclass(frozen=True)
 class Computation:
-    """One operation's work.
+    """An operation's work, or a part of it.
 
     `body` is over `variables` (one per axis of the result), folds inside; `dims` names the dimension of each axis, None
     for an axis of one element; `fold_dims` the dimension of each fold variable. `origin`, `steps`: where the result
@@ -275,13 +276,12 @@ def _renamed(c: Computation, dims: _Dims) -> Computation:
 
 def _output(
     value: t.Comprehension,
-    materialise: object,
+    materialise: Callable[[t.Comprehension, Operation], t.Comprehension],
     op: Operation,
     computations: list[Computation],
     outputs: Sequence[str],
 ) -> str:
     """The tensor that is returned: a computation's own result, or a copy."""
-    assert callable(materialise)
     body = value.body
     for n, c in enumerate(computations):
         if isinstance(body, t.Read) and body.tensor == c.result.name and body.tensor not in outputs:
@@ -296,9 +296,9 @@ def _output(
             if made is not None and (made == c or not shared):
                 computations[n] = made
                 return c.result.name
-    copied = materialise(value, op)
-    assert isinstance(copied, t.Comprehension) and isinstance(copied.body, t.Read)
-    return copied.body.tensor
+    copied = materialise(value, op).body
+    assert isinstance(copied, t.Read)
+    return copied.tensor
 
 
 def _in_shape(c: Computation, value: t.Comprehension, read: t.Read) -> Computation | None:

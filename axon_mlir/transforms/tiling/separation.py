@@ -17,7 +17,6 @@ from axon_mlir.semantics import terms as t
 from axon_mlir.semantics.functions import MONOIDS
 from axon_mlir.semantics.guards import Guards
 from axon_mlir.semantics.index import Index, Size, Var, const, of_var
-from axon_mlir.semantics.pieces import as_index
 from axon_mlir.semantics.spelling import spelled
 
 Extents = Mapping[Var, Index]
@@ -76,23 +75,19 @@ class Separation:
             case t.Apply(f, args):
                 return positional(t.Apply(f, tuple(self.flat(a, extents) for a in args)))
             case t.Select(c, a, b):
-                return t.select(self.condition(c, extents), self.flat(a, extents), self.flat(b, extents))
+                condition = t.with_comparisons(c, lambda one: self.comparison(one, extents))
+                return t.select(condition, self.flat(a, extents), self.flat(b, extents))
             case t.Fold():
                 return self.read(x, extents, "f32")
             case _:
                 return x
 
-    def condition(self, c: t.Condition, extents: Extents) -> t.Condition:
+    def comparison(self, c: t.Comparison, extents: Extents) -> t.Condition:
+        """A comparison whose folds are tensors."""
         match c:
             case t.RealCompare(r, a, b):
                 return t.RealCompare(r, self.flat(a, extents), self.flat(b, extents))
-            case t.And(parts):
-                return t.conj([self.condition(p, extents) for p in parts])
-            case t.Or(parts):
-                return t.disj([self.condition(p, extents) for p in parts])
-            case t.Not(p):
-                return t.negate(self.condition(p, extents))
-            case _:
+            case t.IndexCompare():
                 return c
 
     def read(self, x: t.Term, extents: Extents, dtype: str) -> t.Term:
@@ -145,11 +140,11 @@ def positional(x: t.Apply) -> t.Term:
     """Sums and products of positions as one position."""
     match x:
         case t.Apply("identity", (a,)):
-            i = as_index(a)
+            i = t.as_index(a)
         case t.Apply("neg", (a,)):
-            i = as_index(t.Apply("sub", (t.ZERO, a)))
+            i = t.as_index(t.Apply("sub", (t.ZERO, a)))
         case _:
-            i = as_index(x)
+            i = t.as_index(x)
     return x if i is None else t.index_value(i)
 
 

@@ -32,9 +32,7 @@ from xdsl.passes import ModulePass
 
 from axon_mlir.dialects.tile import PLACE_PREFIX, SIZE_PREFIX
 from axon_mlir.dialects.trn_isa import device_of
-from axon_mlir.errors import UnsupportedError
 from axon_mlir.semantics import terms as t
-from axon_mlir.semantics.denotation import place
 from axon_mlir.semantics.functions import MONOIDS
 from axon_mlir.semantics.index import Index, Size, Var, const, of_var
 from axon_mlir.semantics.index import size as size_index
@@ -336,10 +334,6 @@ class _Builder:
 
     def computation(self, c: Computation) -> None:
         folds, inner = folds_of(c.body)
-        if len({f.monoid for f in folds}) > 1:
-            raise UnsupportedError(
-                f"'{c.op.name}' folds by different monoids, which cannot be tiled yet", where=place(c.op)
-            )
         contraction = contraction_of(c)
         if not folds:
             self.elementwise(c)

@@ -31,19 +31,6 @@ TEXTS = [
 ]
 
 
-@pytest.mark.parametrize("text", TEXTS)
-@pytest.mark.parametrize("domain", [Float64(), Field(), Rationals()], ids=lambda d: d.name)
-def test_running_folds(text: str, domain: Domain, monkeypatch: pytest.MonkeyPatch) -> None:
-    meaning = parse_op(f"op f(a[P, F], b[F, G]) -> c[P, F] {{ {text} }}")
-    rng = np.random.default_rng(3)
-    given: list[Any] = [domain.integers(rng.integers(1, 4, shape)) for shape in ((5, 5), (5, 1))]
-    (fast,) = meaning.evaluate(given, {}, domain)
-    monkeypatch.setattr(evaluate._Walk, "running", lambda *_: None)
-    (general,) = meaning.evaluate(given, {}, domain)
-    assert fast.shape == general.shape == (5, 5)
-    assert (fast == general).all()
-
-
 def test_a_long_scan_takes_one_pass(monkeypatch: pytest.MonkeyPatch) -> None:
     meaning = parse_op(
         "op f(a[P, F]) -> c[P, F] { c[p, f] = sum(k < f + 1: prod(j < f - k: a[p, k + 1 + j]) * a[p, k]) }"
@@ -68,14 +55,18 @@ PICKS = [
 ]
 
 
-@pytest.mark.parametrize("text", PICKS)
+SHORTCUTS = [*(("running", range(1, 4), x) for x in TEXTS), *(("pick", range(-1, 7), x) for x in PICKS)]
+"""The method, what elements are, and the meaning."""
+
+
+@pytest.mark.parametrize(("shortcut", "elements", "text"), SHORTCUTS)
 @pytest.mark.parametrize("domain", [Float64(), Field(), Rationals()], ids=lambda d: d.name)
-def test_picks(text: str, domain: Domain, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_shortcuts(shortcut: str, elements: range, text: str, domain: Domain, monkeypatch: pytest.MonkeyPatch) -> None:
     meaning = parse_op(f"op f(a[P, F], b[F, G]) -> c[P, F] {{ {text} }}")
     rng = np.random.default_rng(3)
-    given: list[Any] = [domain.integers(rng.integers(-1, 7, shape)) for shape in ((5, 5), (5, 1))]
+    given: list[Any] = [domain.integers(rng.choice(elements, shape)) for shape in ((5, 5), (5, 1))]
     (fast,) = meaning.evaluate(given, {}, domain)
-    monkeypatch.setattr(evaluate._Walk, "pick", lambda *_: None)
+    monkeypatch.setattr(evaluate._Walk, shortcut, lambda *_: None)
     (general,) = meaning.evaluate(given, {}, domain)
     assert fast.shape == general.shape == (5, 5)
     assert (fast == general).all()

@@ -230,7 +230,7 @@ def violated(found: Denotation, sizes: dict[str, int], largest: int) -> set[str]
     env: dict[Size | Var, int] = {Size(n): v for n, v in sizes.items()}
     for o in found.obligations:
         conditions = (*o.hypotheses, o.goal)
-        symbols = {s for c in conditions for s in t.free_symbols(t.Select(c, t.ZERO, t.ONE)) if isinstance(s, Var)}
+        symbols = {s for c in conditions for s in t.free_symbols(c) if isinstance(s, Var)}
         for point in product(range(largest), repeat=len(symbols)):
             full = {**env, **dict(zip(sorted(symbols, key=lambda v: v.uid), point, strict=True))}
             if all(holds(h, full) for h in o.hypotheses) and not holds(o.goal, full):
