@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Programs in the making: every statement is well typed, defined and well conditioned by construction.
 
-The values of a draft are known on sample inputs, in float64 and in float32. NumPy types a
-statement, by running it; one whose result is not finite, or grows, or differs between the two precisions is not taken.
-What jumps (a floor, a comparison) is applied to values that no rounding has touched, so that a jump is the program's.
+The values of a draft are known on sample inputs, in float64 and in float32. NumPy types a statement, by running it; one
+whose result is not finite, or grows, or differs between the two precisions is not taken. What jumps (a floor, a
+comparison) is applied to values that no rounding has touched, so that a jump is the program's.
 """
 
 from __future__ import annotations

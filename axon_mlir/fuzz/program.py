@@ -11,27 +11,17 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 from numpy.typing import NDArray
 
 from axon_mlir.frontend.scipy_special import stand_in
-from axon_mlir.frontend.traced import as_items
+from axon_mlir.frontend.traced import DTYPES, as_items
 
 Array = NDArray[Any]
 
 FUNCTION = "program"
 """What the function is called."""
 
-NUMPY_TYPES: Mapping[str, np.dtype[Any]] = {
-    "f32": np.dtype(np.float32),
-    "bf16": np.dtype(ml_dtypes.bfloat16),
-    "f16": np.dtype(np.float16),
-    "i32": np.dtype(np.int32),
-    "i8": np.dtype(np.int8),
-    "i1": np.dtype(np.bool_),
-}
-"""Element type in `--arg` -> NumPy's."""
 FLOATS = ("f32", "bf16", "f16")
 
 PARAMETERS = "xyzwuvst"
@@ -173,7 +163,7 @@ class Program:
 def sample(given: Input, seed: int, position: int) -> Array:
     """An argument for a parameter."""
     source = np.random.default_rng((seed, position))
-    shape, dtype = given.shape or (), NUMPY_TYPES[given.dtype]
+    shape, dtype = given.shape or (), DTYPES[given.dtype]
     if given.dtype in FLOATS:
         return np.asarray(source.standard_normal(shape, np.float32).astype(dtype))
     low, high = (0, 2) if given.dtype == "i1" else (-8, 9)
@@ -182,7 +172,7 @@ def sample(given: Input, seed: int, position: int) -> Array:
 
 def convert(array: Array, precision: type[np.floating[Any]]) -> Array:
     """Floats in another precision; a rank 0 array is a number, as Python has it."""
-    floats = array.dtype in [NUMPY_TYPES[name] for name in FLOATS] or array.dtype == np.float64
+    floats = array.dtype in [DTYPES[name] for name in FLOATS] or array.dtype == np.float64
     out = array.astype(precision) if floats else array.copy()
     return out if out.ndim else out[()]
 
@@ -217,4 +207,4 @@ def operations(steps: Iterable[Step]) -> list[str]:
     return sorted({name for step in steps for name in re.findall(r"(\w+)\(", step.text)})
 
 
-__all__ = ["FLOATS", "FUNCTION", "NUMPY_TYPES", "Array", "Input", "Program", "Step", "compiled", "operations", "sample"]
+__all__ = ["FLOATS", "FUNCTION", "Array", "Input", "Program", "Step", "compiled", "operations", "sample"]

@@ -11,15 +11,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from unit.smt import program_pairs
+from unit.smt.program_pairs import Pair, assert_proved
 from xdsl.dialects.func import FuncOp
 
-from axon_mlir.checker.recheck import recheck
-from axon_mlir.cli.recheck import load
-from axon_mlir.frontend.numpy_trace import trace
 from axon_mlir.semantics.domains import Float64
 from axon_mlir.semantics.interpret import evaluate_function
-from axon_mlir.smt.certificate import write_certificate
-from axon_mlir.smt.equivalence import Proof, prove_functions
+from axon_mlir.smt.equivalence import prove_functions
 from benchmarks.prove import goals, near_misses, traced
 
 GOALS = {name: (before, after, of) for name, before, after, of in goals()}
@@ -30,13 +28,7 @@ NEAR_MISSES = {name: (before, after) for name, before, after, _ in near_misses()
 def test_goal(name: str, tmp_path: Path) -> None:
     before, after, of = GOALS[name]
     first, second = traced(before, of), traced(after, of)
-    proof = Proof()
-    verdict = prove_functions(first, second, proof=proof)
-    assert "narrowed" not in verdict.sizes
-    assert verdict.verdict == "proved", verdict.report()
-    write_certificate(tmp_path / "c", first, second, verdict, proof)
-    result = recheck(tmp_path / "c", load)
-    assert result.ok, result.failed
+    assert "narrowed" not in assert_proved(first, second, tmp_path / "c").sizes
 
 
 @pytest.mark.parametrize("name", NEAR_MISSES)
@@ -101,7 +93,6 @@ def _attention_with_ones(q: Any, k: Any, v: Any) -> Any:
     return o[..., :-1] / o[..., -1:]
 
 
-Pair = tuple[str, Callable[..., Any], Callable[..., Any]]
 EQUAL: dict[str, Pair] = {
     "columns of a product": (
         "MK KN KP",
@@ -224,21 +215,15 @@ DIFFERENT: dict[str, Pair] = {
 
 
 def _pair(pair: Pair) -> tuple[FuncOp, FuncOp]:
+    """Both programs; each letter is an axis of f32, a dash a scalar."""
     arguments, before, after = pair
     specs = ["f32" if axes == "-" else f"f32[{','.join(axes)}]" for axes in arguments.split()]
-    first, second = (next(op for op in trace(f, specs).walk() if isinstance(op, FuncOp)) for f in (before, after))
-    return first, second
+    return program_pairs.traced((" ".join(specs), before, after))
 
 
 @pytest.mark.parametrize("name", EQUAL)
 def test_equal_programs(name: str, tmp_path: Path) -> None:
-    first, second = _pair(EQUAL[name])
-    proof = Proof()
-    verdict = prove_functions(first, second, proof=proof)
-    assert verdict.verdict == "proved", verdict.report()
-    write_certificate(tmp_path / "c", first, second, verdict, proof)
-    result = recheck(tmp_path / "c", load)
-    assert result.ok, result.failed
+    assert_proved(*_pair(EQUAL[name]), tmp_path / "c")
 
 
 @pytest.mark.parametrize("name", DIFFERENT)

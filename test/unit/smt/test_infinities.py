@@ -9,13 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from xdsl.dialects.func import FuncOp
+from unit.smt.program_pairs import Pair, assert_proved, traced
 
-from axon_mlir.checker.recheck import recheck
-from axon_mlir.cli.recheck import load
-from axon_mlir.frontend.numpy_trace import trace
-from axon_mlir.smt.certificate import write_certificate
-from axon_mlir.smt.equivalence import Proof, prove_functions
+from axon_mlir.smt.equivalence import prove_functions
 from axon_mlir.smt.verdict import Verdict
 
 
@@ -52,7 +48,6 @@ def causal(x: Any) -> Any:
     return np.tril(np.ones((n, n), dtype=bool))
 
 
-Pair = tuple[str, Callable[..., Any], Callable[..., Any]]
 EQUAL: dict[str, Pair] = {
     "in two parts": ("f32[M,P] f32[M,Q]", lambda x, y: softmax(np.concatenate([x, y], 1)), lambda x, y: online([x, y])),
     "in three parts": (
@@ -157,27 +152,13 @@ UNDEFINED: dict[str, Pair] = {
 }
 
 
-def _traced(pair: Pair) -> tuple[FuncOp, FuncOp]:
-    arguments, before, after = pair
-    first, second = (
-        next(op for op in trace(f, arguments.split()).walk() if isinstance(op, FuncOp)) for f in (before, after)
-    )
-    return first, second
-
-
 def _verdict(pair: Pair, *, use_filter: bool) -> Verdict:
-    return prove_functions(*_traced(pair), use_filter=use_filter)
+    return prove_functions(*traced(pair), use_filter=use_filter)
 
 
 @pytest.mark.parametrize("name", EQUAL)
 def test_equal(name: str, tmp_path: Path) -> None:
-    first, second = _traced(EQUAL[name])
-    proof = Proof()
-    verdict = prove_functions(first, second, proof=proof)
-    assert verdict.verdict == "proved", verdict.report()
-    write_certificate(tmp_path / "c", first, second, verdict, proof)
-    result = recheck(tmp_path / "c", load)
-    assert result.ok, result.failed
+    assert_proved(*traced(EQUAL[name]), tmp_path / "c")
 
 
 @pytest.mark.parametrize("name", DIFFERENT)

@@ -10,13 +10,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from xdsl.dialects.func import FuncOp
+from unit.smt.program_pairs import Pair, assert_proved, traced
 
-from axon_mlir.checker.recheck import recheck
-from axon_mlir.cli.recheck import load
-from axon_mlir.frontend.numpy_trace import trace
-from axon_mlir.smt.certificate import write_certificate
-from axon_mlir.smt.equivalence import Proof, prove_functions
+from axon_mlir.smt.equivalence import prove_functions
 
 
 def row(fold: Callable[..., Any], x: Any) -> Any:
@@ -113,7 +109,6 @@ def halves(q: Any, r: Any) -> Any:
     return np.concatenate([q, r])
 
 
-Pair = tuple[str, Callable[..., Any], Callable[..., Any]]
 EQUAL: dict[str, Pair] = {
     "variance of parts": (
         "f32[M,P] f32[M,Q] f32[M,R]",
@@ -322,25 +317,11 @@ DIFFERENT: dict[str, Pair] = {
 }
 
 
-def _traced(pair: Pair) -> tuple[FuncOp, FuncOp]:
-    arguments, before, after = pair
-    first, second = (
-        next(op for op in trace(f, arguments.split()).walk() if isinstance(op, FuncOp)) for f in (before, after)
-    )
-    return first, second
-
-
 @pytest.mark.parametrize("name", EQUAL)
 def test_equal(name: str, tmp_path: Path) -> None:
-    first, second = _traced(EQUAL[name])
-    proof = Proof()
-    verdict = prove_functions(first, second, proof=proof)
-    assert verdict.verdict == "proved", verdict.report()
-    write_certificate(tmp_path / "c", first, second, verdict, proof)
-    result = recheck(tmp_path / "c", load)
-    assert result.ok, result.failed
+    assert_proved(*traced(EQUAL[name]), tmp_path / "c")
 
 
 @pytest.mark.parametrize("name", DIFFERENT)
 def test_different(name: str) -> None:
-    assert prove_functions(*_traced(DIFFERENT[name]), use_filter=False).verdict != "proved"
+    assert prove_functions(*traced(DIFFERENT[name]), use_filter=False).verdict != "proved"
