@@ -471,7 +471,6 @@ def contracted(d: Draft) -> Made | None:
         return Made(f"np.einsum('{right}', {{0}}, {{1}})", (x, y))
     letters = "abcde"[: x.ndim]
     summed = d.choice(letters)
-    size = x.shape[letters.index(summed)]
     shared = [c for c in letters if c != summed and d.chance(0.3)]
     right = d.source.sample([*shared, summed, "n"], len(shared) + 2)
     sizes = {c: x.shape[letters.index(c)] for c in letters} | {"n": n}
@@ -484,7 +483,6 @@ def contracted(d: Draft) -> Made | None:
     if not shared and d.chance(0.3):
         axes = ([letters.index(summed)], [right.index(summed)])
         return Made(f"np.tensordot({{0}}, {{1}}, axes={axes})", (x, y))
-    assert size
     return Made(f"np.einsum('{letters},{''.join(right)}->{''.join(out)}', {{0}}, {{1}})", (x, y))
 
 

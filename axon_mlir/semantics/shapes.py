@@ -37,6 +37,7 @@ _FLOATS: tuple[tuple[str, type[Attribute]], ...] = (
     ("f8E4M3FN", Float8E4M3FNType),
     ("f8E5M2", Float8E5M2Type),
 )
+_ACCEPTED = f"{', '.join(name for name, _ in _FLOATS)}, i1, i8, i32, ui8, .."
 
 
 def dtype_name(element: Attribute) -> str:
@@ -50,7 +51,7 @@ def dtype_name(element: Attribute) -> str:
         return f"{'u' if unsigned else ''}i{one.width.data}"
     if isinstance(element, IndexType):
         return "index"
-    raise AxonError(f"element type {element} is not supported", accepted="f32, bf16, f16, i32, i1")
+    raise AxonError(f"element type {element} is not supported", accepted=_ACCEPTED)
 
 
 def element_type(name: str) -> Attribute:
@@ -62,7 +63,7 @@ def element_type(name: str) -> Attribute:
         width = name.removeprefix(prefix)
         if width != name and width.isdigit():
             return IntegerType(int(width), signedness)
-    raise AxonError(f"element type '{name}' is not supported", accepted="f32, bf16, f16, i32, i1")
+    raise AxonError(f"element type '{name}' is not supported", accepted=_ACCEPTED)
 
 
 def is_tensor(type_: object) -> TypeGuard[TensorType]:
