@@ -236,6 +236,7 @@ class Reals:
                 for other in (b for b in self.atoms if isinstance(b, nf.Opaque) and b.function == f):
                     same = " ".join(f"(= {x} {self.poly(y)})" for x, y in zip(inside, other.args, strict=True))
                     self.facts.append(f"(=> (and {same}) (= {name} {self.atoms[other]}))")
+                self.facts += [f"(and (< 3.14159265 {name}) (< {name} 3.14159266))"] * (f == "pi")
                 if f == "sign":
                     signs = {"<": "(- 1.0)", "=": "0.0", ">": "1.0"}
                     self.facts += [f"(=> ({r} {inside[0]} 0.0) (= {name} {value}))" for r, value in signs.items()]

@@ -99,6 +99,8 @@ def _scalar(term: t.Term) -> Text:
     match term:
         case t.Const(str() as infinity):
             return f'float("{infinity}")', ATOM
+        case t.Apply("pi", ()):
+            return "math.pi", ATOM
         case t.IndexValue(index):
             return _index(index)
         case t.Apply("add" | "sub" as f, (a, b)):

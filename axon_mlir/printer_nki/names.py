@@ -9,7 +9,7 @@ import re
 from collections.abc import Generator
 from contextlib import contextmanager
 
-RESERVED = frozenset({"nki", "nisa", "nl", *dir(builtins)})
+RESERVED = frozenset({"math", "nki", "nisa", "nl", *dir(builtins)})
 """The modules that a kernel uses, and Python's own functions."""
 
 

@@ -41,7 +41,7 @@ def normalizer(
 ) -> ProofNormalizer:
     """A normal form for two terms where the conditions hold."""
     used = {y.function for x in bodies for y in subterms(x) if isinstance(y, t.Apply)}
-    kept = frozenset(f for f, primitive in PRIMITIVES.items() if primitive not in used)
+    kept = frozenset(f for f, primitives in PRIMITIVES.items() if used.isdisjoint(primitives))
     plain = ProofNormalizer(kept=kept)
     found = ProofNormalizer(kept=kept, assumed=_assumed(known, context, plain, pieces, shapes))
     found.lemmas |= plain.lemmas

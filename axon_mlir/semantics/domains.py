@@ -7,6 +7,7 @@ is promised, so a disagreement is real only for programs that apply the same fun
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from fractions import Fraction
@@ -142,12 +143,15 @@ def _by_definition(domain: Domain, function: str, args: Sequence[np.ndarray]) ->
     from axon_mlir.semantics.normal import definition_of
 
     names = "xyz"[: len(args)]
-    values = dict(zip(names, args, strict=True))
+    known: dict[t.Term, np.ndarray] = {t.Read(name, ()): a for name, a in zip(names, args, strict=True)}
 
     def value(term: t.Term) -> np.ndarray:
+        if term not in known:
+            known[term] = computed(term)
+        return known[term]
+
+    def computed(term: t.Term) -> np.ndarray:
         match term:
-            case t.Read(name, ()):
-                return values[name]
             case t.Const(number):
                 return domain.constant(number)
             case t.Apply(inner, inner_args):
@@ -258,6 +262,8 @@ class Field(Domain):
                 return order(self.signed(args[0]), self.signed(args[1])) % p
             case "round":
                 raise NotInDomain("rounding in a finite field")
+            case "pi":
+                return self.constant(_PI)
             case _ if FUNCTIONS[function].definition is not None:
                 return _by_definition(self, function, args)
             case _:
@@ -403,7 +409,11 @@ def _hashed(function: str) -> Any:
 
 _ZERO: Any = Fraction(0)
 
+_PI = Fraction(repr(math.pi))
+"""What pi is in an exact domain: any number does, as long as it is the same one that a kernel's text is read with."""
+
 _RATIONAL: dict[str, Elementwise] = {
+    "pi": lambda: _PI,
     "identity": lambda x: x,
     "add": lambda x, y: x + y,
     "sub": lambda x, y: x - y,

@@ -2,7 +2,8 @@
 """The table of scalar functions: the one place that says what each function is.
 
 A function is either *arithmetic* (the normal form computes with it) or *opaque* (an uninterpreted function with named
-facts); `definition` rewrites it in terms of others, which every reader may use; `defined_when` is its domain.
+facts); `definition` rewrites it in terms of others, which every reader may use: it is an identity of the reals, never
+an approximation; `defined_when` is its domain. A function of nothing is a number that is no fraction.
 Comparisons, logic and `floor` are *notation*: a meaning that applies one is read as its definition, and no term ever
 holds it.
 """
@@ -16,7 +17,7 @@ from typing import Any, cast
 
 import numpy as np
 
-Elementwise = Callable[[Any], Any] | Callable[[Any, Any], Any]
+Elementwise = Callable[[], Any] | Callable[[Any], Any] | Callable[[Any, Any], Any]
 
 
 @dataclass(frozen=True)
@@ -56,10 +57,15 @@ def _sigmoid(x: Any) -> Any:
     return cast(Any, np.where(np.asarray(x) >= 0, 1 / (1 + e), e / (1 + e)))
 
 
-_TURNS = "round(0.15915494309189535 * x)"
-_SIN = f"sine(min(max(x - 6.28125 * {_TURNS} - 0.001935307179586477 * {_TURNS}, -3.1415925), 3.1415925))"
-"""The sine of what is left of whole turns; devices have a table of it between -pi and pi. A turn is taken off in two
-parts, the first of which has so few bits that its multiples are exact in fp32."""
+PI = "3.14159265358979323846264338327950288"
+"""Digits of pi, more than any float holds."""
+
+_TURNS = "round(1 / (2 * pi()) * x)"
+_REST = f"(x - 6.28125 * {_TURNS} - (2 * pi() - 6.28125) * {_TURNS})"
+_SIN = f"sine(max(min({_REST}, pi() - {_REST}), -pi() - {_REST}))"
+"""The sine of what is left of whole turns, between -pi and pi, reflected to between -pi/2 and pi/2: devices have a
+table of it between -pi and pi, and rounding does not lead out of that. A turn is taken off in two parts, the first of
+which has so few bits that its multiples are exact in fp32."""
 
 _AND = "if x != 0 and y != 0 then 1 else 0"
 _OR = "if x != 0 or y != 0 then 1 else 0"
@@ -87,9 +93,10 @@ _TABLE = (
     ScalarFunction("silu", 1, lambda x: x * _sigmoid(x), definition="mul(x, sigmoid(x))"),
     ScalarFunction("tanh", 1, np.tanh, definition="add(mul(2, sigmoid(mul(2, x))), -1)"),
     ScalarFunction("erf", 1, _erf_array, monotone=True),
+    ScalarFunction("pi", 0, lambda: np.longdouble(PI), facts=("pi() > 3.14159265", "3.14159266 > pi()")),
     ScalarFunction("sine", 1, np.sin),
     ScalarFunction("sin", 1, np.sin, _SIN),
-    ScalarFunction("cos", 1, np.cos, "sin(x + 1.5707963267948966)"),
+    ScalarFunction("cos", 1, np.cos, "sin(x + pi() / 2)"),
     ScalarFunction("sign", 1, np.sign),
     ScalarFunction("round", 1, np.rint),
     ScalarFunction("floor", 1, np.floor, "round(x) - (if x < round(x) then 1 else 0)", notation=True),

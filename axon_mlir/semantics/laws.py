@@ -15,6 +15,6 @@ SCALE_FREE = frozenset({"sign"})
 """`f(c * x) = f(x)` for c > 0."""
 WHOLE = frozenset({"floor"})
 """`f(x + n) = f(x) + n` for whole n."""
-PRIMITIVES = {"sin": "sine", "cos": "sine"}
-"""Functions whose definition says how they are computed; where the function behind it is not used by itself, they stay
-what they are."""
+PRIMITIVES = {"sin": frozenset({"sine"}), "cos": frozenset({"sine", "sin"})}
+"""Functions whose definition says how they are computed; where no function behind it is used by itself, they stay what
+they are."""

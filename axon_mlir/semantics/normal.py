@@ -332,7 +332,7 @@ def positive(a: Atom) -> bool:
         case Prime() | Exp():
             return True
         case Opaque(f, _):
-            return f == "sigmoid"
+            return f in ("sigmoid", "pi")
         case Base(p):
             return all(c > 0 and nonnegative_mono(m) for m, c in p.terms) and any(positive_mono(m) for m, _ in p.terms)
         case Sum(binders, m):
@@ -940,6 +940,10 @@ class Normalizer:
             case _:
                 definition = FUNCTIONS[function].definition
                 if definition is not None and function not in self.kept:
+                    if function in EVEN and self.kept and args[0].terms and _leading(args[0])[1] < 0:
+                        # What its definition is made of stays, and knows nothing of the law.
+                        self.lemmas |= {"congruence", "parity"}
+                        args = [self.scale(args[0], Fraction(-1))]
                     return self.term_over(_definition(function), dict(zip("xyz", args, strict=False)))
         if function == "log" and args[0].constant is None:
             return self._log(args[0])

@@ -43,7 +43,7 @@ def _sign_of_application(f: str, args: tuple[t.Term, ...], n: Normalizer) -> str
             return "nonnegative"
         case "sqrt":
             return "positive" if sign(args[0], n) == "positive" else "nonnegative"
-        case "exp" | "sigmoid" | "rsqrt":
+        case "exp" | "sigmoid" | "rsqrt" | "pi":
             return "positive"
         case "power":
             e = args[1].value if isinstance(args[1], t.Const) and not isinstance(args[1].value, str) else None

@@ -92,7 +92,7 @@ def exact_number(value: Any) -> Any:
 
 
 class _Literals(ast.NodeTransformer):
-    """Every floating literal becomes a call that reads it as a decimal."""
+    """Every floating literal, and `math.pi`, becomes a call that reads it as a decimal."""
 
     def visit_Constant(self, node: ast.Constant) -> ast.expr:
         if type(node.value) is not float or not math.isfinite(node.value):
@@ -100,6 +100,14 @@ class _Literals(ast.NodeTransformer):
         name = ast.Name(READ_LITERAL, ast.Load())
         call = ast.Call(name, [ast.Constant(repr(node.value))], [])
         return ast.fix_missing_locations(ast.copy_location(call, node))
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
+        match node:
+            case ast.Attribute(ast.Name("math"), "pi"):
+                return self.visit_Constant(ast.copy_location(ast.Constant(math.pi), node))
+            case _:
+                self.generic_visit(node)
+                return node
 
     def visit_MatchValue(self, node: ast.MatchValue) -> ast.MatchValue:
         return node

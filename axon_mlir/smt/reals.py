@@ -162,6 +162,8 @@ class RealText:
                     same = " ".join(f"(= {x} {y})" for x, y in zip(inner, others, strict=True))
                     self.facts.append(f"(=> (and {same}) (= {name} {other}))")
                 self._applications.setdefault(f, []).append((name, inner))
+                if f == "pi":
+                    self.facts.append(f"(and (< 3.14159265 {name}) (< {name} 3.14159266))")
                 if f == "sign":
                     signs = (("<", "(- 1.0)"), ("=", "0.0"), (">", "1.0"))
                     self.facts += [f"(=> ({r} {inner[0]} 0.0) (= {name} {value}))" for r, value in signs]

@@ -66,7 +66,7 @@ def _make(function: str) -> type[ElementwiseOp]:
 
 
 ELEMENTWISE: dict[str, type[ElementwiseOp]] = {
-    f.name: _make(f.name) for f in FUNCTIONS.values() if f.name != "identity" and not f.truth
+    f.name: _make(f.name) for f in FUNCTIONS.values() if f.name != "identity" and f.arity and not f.truth
 }
 """Scalar function -> its operation; comparisons are `compare`."""
 

@@ -301,6 +301,8 @@ class Execution:
             if member not in TILE_SIZES:
                 raise self.fail(f"'{dotted}' is not known", ", ".join(f"nl.tile_size.{m}" for m in TILE_SIZES))
             return const(self.device.limits[TILE_SIZES[member]])
+        if dotted == "math.pi":
+            return settled(t.Apply("pi", ()))
         return Symbol(dotted)
 
     def attribute(self, value: Value, name: str) -> Value:

@@ -11,6 +11,7 @@ from axon_mlir.errors import AxonError
 from axon_mlir.frontend.nki_text.values import unsupported
 
 MODULES = {
+    "math": "math",
     "nki": "nki",
     "nki.isa": "nisa",
     "nki.language": "nl",
@@ -108,7 +109,9 @@ def parse_kernel_file(source: str, name: str) -> KernelFile:
             case ast.Import(names):
                 for a in names:
                     if a.name in MODULES:
-                        out.modules[a.asname or a.name.split(".")[0]] = MODULES[a.name] if a.asname else "nki"
+                        out.modules[a.asname or a.name.split(".")[0]] = MODULES[
+                            a.name if a.asname else a.name.split(".")[0]
+                        ]
             case ast.ImportFrom(module, names) if module in MODULES:
                 for a in names:
                     spelled = MODULES.get(f"{module}.{a.name}")

@@ -23,7 +23,7 @@ from axon_mlir.semantics.normal import definition_of
 from axon_mlir.semantics.walk import subterms
 from axon_mlir.targets import Device, Form, Instruction
 
-RATIONAL = frozenset({"add", "sub", "mul", "div", "neg", "reciprocal", "identity"})
+RATIONAL = frozenset({"add", "sub", "mul", "div", "neg", "reciprocal", "identity", "pi"})
 """What an immediate may be computed with at trace time, exactly."""
 
 
@@ -254,11 +254,11 @@ def simplified(x: t.Term) -> t.Term:
     """A term without neutral and absorbing elements of sums, products, maxima and minima."""
     match x:
         case t.Apply(f, args):
-            first, *rest = inner = tuple(map(simplified, args))
+            inner = tuple(map(simplified, args))
             neutral = next((m.neutral for m in MONOIDS.values() if m.function == f), None)
-            if neutral is None or len(rest) != 1:
+            if neutral is None or len(inner) != 2:
                 return t.Apply(f, inner)
-            (second,) = rest
+            first, second = inner
             if f == "mul" and t.ZERO in inner:
                 return t.ZERO
             unit = t.number(neutral)
@@ -595,6 +595,8 @@ def immediate_text(x: t.Term) -> str:
             return str(v) if isinstance(v, str) or v.denominator == 1 else f"({v})"
         case t.IndexValue(i):
             return str(i) if i.atom is not None else f"({i})"
+        case t.Apply("pi", ()):
+            return "pi()"
         case t.Apply("identity", (a,)):
             return immediate_text(a)
         case t.Apply("neg", (a,)):

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -12,11 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from axon_mlir.semantics import terms as t
-from axon_mlir.semantics.domains import Float64
+from axon_mlir.semantics.domains import Float64, Floats
 from axon_mlir.semantics.evaluate import evaluate_comprehension
 from axon_mlir.semantics.functions import FUNCTIONS, MONOIDS, ScalarFunction
-from axon_mlir.semantics.meaning import parse_scalar
+from axon_mlir.semantics.meaning import applied, parse_scalar
 from axon_mlir.semantics.normal import definition_of
+from axon_mlir.semantics.walk import subterms
 
 Array = np.ndarray[Any, Any]
 
@@ -38,7 +40,7 @@ def value(term: t.Term, *arrays: Array) -> Array:
 def arguments(f: ScalarFunction, points: Array) -> list[Array]:
     """All tuples of points inside the function's domain, as one array per argument."""
     grid = [g.ravel() for g in np.meshgrid(*[points] * f.arity)]
-    keep = np.ones(grid[0].shape, bool)
+    keep = np.ones(grid[0].shape if grid else (), bool)
     if f.defined_when is not None:
         what, which = f.defined_when
         keep &= DOMAINS[what](grid[NAMES.index(which)])
@@ -62,12 +64,37 @@ def test_definitions(name: str) -> None:
     np.testing.assert_allclose(value(sample_term(f), *args), want, rtol=1e-12)
 
 
+@pytest.mark.parametrize("name", [f.name for f in FUNCTIONS.values() if f.definition is not None])
+def test_definitions_hold_no_rounded_number(name: str) -> None:
+    """They are identities of the reals: what is no short fraction is the rounding of something."""
+    numbers = [c.value for c in subterms(applied(name, sample_term(FUNCTIONS[name]).args)) if isinstance(c, t.Const)]
+    expanded = definition_of(name, tuple(t.Read(n, ()) for n in NAMES[: FUNCTIONS[name].arity]))
+    assert expanded is not None
+    numbers += [c.value for c in subterms(expanded) if isinstance(c, t.Const)]
+    assert all(isinstance(v, Fraction) and v.denominator <= 32 for v in numbers)
+
+
+def test_the_sine_is_that_of_its_definition_in_wide_floats() -> None:
+    """Far beyond the digits of a double: a double's pi in the definition would be seen."""
+    x = np.linspace(-20, 20, 1001).astype(np.longdouble)
+    for name in ("sin", "cos"):
+        term = definition_of(name, (t.Read("x", ()),))
+        assert term is not None
+        while isinstance(term, t.Apply) and term.function != "sine":
+            term = definition_of(term.function, term.args)
+        assert isinstance(term, t.Apply)
+        wide = Floats(np.longdouble)
+        within = [evaluate_comprehension(t.Comprehension((), (), term.args[0]), {"x": v}, {}, wide) for v in x]
+        np.testing.assert_allclose(np.sin(np.array(within)), getattr(np, name)(x), rtol=0, atol=2e-18)
+        assert np.max(np.abs(np.array(within))) < 1.58
+
+
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_definitions_are_not_circular(name: str) -> None:
     """Unfolding definitions ends, in functions without one."""
 
     def primitive(x: t.Term, depth: int) -> bool:
-        assert depth < 20
+        assert depth < 40
         if not isinstance(x, t.Apply):
             return True
         expanded = definition_of(x.function, x.args)

@@ -368,8 +368,9 @@ SIGNED = (
 
 def signed_terms() -> Iterator[t.Term]:
     """Every function of every combination of arguments whose signs are known and unknown, and what else has a sign."""
+    yield apply("pi")
     for f in FUNCTIONS.values():
-        if f.notation:
+        if f.notation or not f.arity:
             continue
         for a in SIGNED:
             if f.name == "power":

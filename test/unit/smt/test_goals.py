@@ -15,6 +15,7 @@ from unit.smt import program_pairs
 from unit.smt.program_pairs import Pair, assert_proved
 from xdsl.dialects.func import FuncOp
 
+from axon_mlir.semantics.constants import Exact
 from axon_mlir.semantics.domains import Float64
 from axon_mlir.semantics.interpret import evaluate_function
 from axon_mlir.smt.equivalence import prove_functions
@@ -163,6 +164,8 @@ EQUAL: dict[str, Pair] = {
     "a reciprocal in Python": ("MN", lambda x: x / 3.0, lambda x: x * (1 / 3.0)),
     "a root in front": ("MN", lambda x: np.sqrt(np.abs(x)) / math.sqrt(2), lambda x: np.sqrt(0.5 * np.abs(x))),
     "constants on both sides": ("MN", lambda x: np.exp(x / math.sqrt(3)), lambda x: np.exp(-x * -math.sqrt(1 / 3))),
+    "a cosine is a shifted sine": ("MN", lambda x: np.cos(x), lambda x: np.sin(x + np.pi / 2)),
+    "a shifted sine is a cosine": ("MN", lambda x: np.sin(np.pi / 2 + x), lambda x: np.cos(-x)),
 }
 DIFFERENT: dict[str, Pair] = {
     "a part missing": ("MK KN", lambda a, b: a @ b, lambda a, b: a[:, :3] @ b[:3] + a[:, 4:] @ b[4:]),
@@ -206,6 +209,8 @@ DIFFERENT: dict[str, Pair] = {
         lambda x: (x + 9007199254740992.0) - 9007199254740990.0,
         lambda x: (x + 9007199254740992.0) - 9007199254740992.0,
     ),
+    "a quarter of a turn to four digits": ("MN", lambda x: np.cos(x), lambda x: np.sin(x + 1.5707)),
+    "three quarters of a turn": ("MN", lambda x: np.cos(x), lambda x: np.sin(x + 1.5 * np.pi)),
     "one more at a size of one": ("MN", lambda x: x, lambda x: x * (x.shape[1] - 1) / (x.shape[1] - 1)),
     "a zero among several inputs": ("MN MN", lambda x, y: np.sqrt(x * y), lambda x, y: y * np.sqrt(x / y)),
     "both negative": ("MN MN", lambda x, y: np.log(x * y), lambda x, y: np.log(x) + np.log(y)),
@@ -231,6 +236,45 @@ def test_different_programs(name: str) -> None:
     first, second = _pair(DIFFERENT[name])
     assert prove_functions(first, second).verdict == "refuted"
     assert prove_functions(first, second, use_filter=False).verdict != "proved"
+
+
+QUARTER = math.pi / 2
+NEAR: dict[str, Pair] = {
+    "a quarter of a turn to twelve digits": ("MN", lambda x: np.cos(x), lambda x: np.sin(x + 1.57079632679)),
+    "eight ulp away": ("MN", lambda x: np.cos(x), lambda x: np.sin(x + (QUARTER + 8 * math.ulp(QUARTER)))),
+    "a difference of nothing": ("MN", lambda x: np.cos(x) - np.sin(x + QUARTER), lambda x: 0 * x),
+    "a difference, magnified": ("MN", lambda x: (np.cos(x) - np.sin(x + QUARTER)) * 1e6 + x, lambda x: x),
+    "what is left of turns of floats": (
+        "MN",
+        lambda x: np.sin(x),
+        lambda x: np.sin(np.clip(x - math.tau * np.round(x / math.tau), -3.1415925, 3.1415925)),
+    ),
+}
+
+
+@pytest.mark.parametrize("use_filter", [True, False])
+@pytest.mark.parametrize("name", NEAR)
+def test_what_only_floats_make_equal_is_not_proved(name: str, use_filter: bool) -> None:
+    assert prove_functions(*_pair(NEAR[name]), use_filter=use_filter).verdict != "proved"
+
+
+@pytest.mark.parametrize("name", ["a cosine is a shifted sine", "a shifted sine is a cosine"])
+def test_a_constant_that_is_taken_for_a_multiple_of_pi_is_named(name: str) -> None:
+    verdict = prove_functions(*_pair(EQUAL[name]))
+    assert verdict.constants == ("1.5707963267948966 as pi / 2",)
+    assert "constant 1.5707963267948966 as pi / 2 (class P)" in verdict.report()
+    assert prove_functions(*_pair(EQUAL[name]), same_domain=True).verdict != "proved"
+
+
+@pytest.mark.parametrize("text", ["pi", "-pi", "pi / 2", "-3 * pi / 4", "2 * pi", "sqrt(1/2)", "-1/3"])
+def test_what_constants_stand_for_as_text(text: str) -> None:
+    assert str(Exact.parse(text)) == text
+
+
+@pytest.mark.parametrize("text", ["2 * pie", "pi / 0", "* pi", "pi pi"])
+def test_other_text_stands_for_nothing(text: str) -> None:
+    with pytest.raises(ValueError):
+        Exact.parse(text)
 
 
 def test_a_program_that_is_defined_nowhere_proves_nothing() -> None:
