@@ -69,7 +69,7 @@ LIMITED, NARROW = 0.5, 1.5
 exponents of fp32 (two exact instructions are better than one of those)."""
 HALF_OF_EXPONENTS = 2.0**64
 BESIDE, OVERWRITING = 0.001, 0.01
-"""The cost of a result that nobody reads, and of a tile that is written over."""
+"""The cost of a result that nobody reads or that a column could say, and of a tile that is written over."""
 
 ELEMENT_TYPES = {nki: own for own, nki in DTYPES.items()}
 INTEGERS = ("i32",)
@@ -852,8 +852,6 @@ class _Planner:
         cost += sum(_limited(pattern.form.functions[a].ranges.get(m)) for a, m in pattern.functions)
         cost += OVERWRITING * any(o.outs and not pattern.form.accumulates for o in pattern.form.operands)
         cost += BESIDE * (len(pattern.form.results) - 1)
-        # A column of a constant before a tile of it.
-        cost += BESIDE * any(r.upper[-1] != 1 for r in results)
         return _Plan(cost, None, found, tuple(operands), tuple(copies.items()))
 
     def accepted(
