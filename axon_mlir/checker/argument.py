@@ -21,6 +21,7 @@ from axon_mlir.semantics import terms as t
 from axon_mlir.semantics.agreement import agree
 from axon_mlir.semantics.assumptions import Shapes, input_shapes, normalizer
 from axon_mlir.semantics.cases import Attempt, Case, attempts, tile_contexts
+from axon_mlir.semantics.congruence import part_by_part
 from axon_mlir.semantics.constants import Exact, acceptable, replaced
 from axon_mlir.semantics.conversions import denote, is_lowered
 from axon_mlir.semantics.denotation import Denotation, range_of
@@ -73,11 +74,14 @@ class Argument:
         bodies = [self.body(value, context) for value in (a, b)]
         pieces = Pieces(lambda around, goal: self.follows(around, goal, "instance"))
         known, wanted = (list(map(pieces.settled, conditions(z, context))) for z in bodies)
-        n = normalizer(bodies, known, context, pieces, shapes)
         x, y = (replaced(without(z), e) for z, e in zip(bodies, self.constants, strict=True))
-        if not any(self.equal(attempt, context) for attempt in attempts(x, y, context, n, pieces)):
+        equal, wanted = part_by_part(x, y, known, wanted, self.lemmas)
+        if equal and not (wanted or pieces.tiles or pieces.lemmas):
+            return
+        n = normalizer(bodies, known, context, pieces, shapes)
+        if not equal and not any(self.equal(attempt, context) for attempt in attempts(x, y, context, n, pieces)):
             raise Rejected("missing: what makes the two normal forms equal")
-        for c in (c for c in wanted if t.FALSE not in c.context):
+        for c in wanted:
             self.defined(c, known, n, pieces)
         self.tiling(n.tiles | pieces.tiles, (Case(context, bodies[0], bodies[1]),), context)
         self.lemmas |= n.lemmas | pieces.lemmas
@@ -137,8 +141,7 @@ class Argument:
         strong = [at for kind, at, more in instances if kind in ("positive", wanted.kind) and more == t.TRUE]
         if any(same_sign(want, n.term(pieces.term(at, wanted.context)), wanted.kind, n) for at in strong):
             return
-        w = Reals()
-        goal, says = w.claim(wanted.kind, want)
+        goal, says = (w := Reals()).claim(wanted.kind, want)
         parts = [pieces.term(x, wanted.context) for x in (wanted.argument, *(at for _, at, _ in instances))]
         facts: dict[str, str] = {}
         held = [(sign(y, n), y, t.TRUE) for x in parts for y in subterms(x) if isinstance(y, t.Fold)]
@@ -149,9 +152,8 @@ class Argument:
                 facts.setdefault(fact, text)
             elif (needs := w.condition(more, n)) is not None:
                 facts.setdefault(f"(=> {needs} {fact})", f"{text} where {nf.condition_text(more, n)}")
-        for c in wanted.context:
-            if (fact := w.condition(c, n)) is not None:
-                facts.setdefault(fact, nf.condition_text(c, n))
+        around = [(fact, c) for c in wanted.context if (fact := w.condition(c, n)) is not None]
+        facts |= {fact: nf.condition_text(c, n) for fact, c in around if fact not in facts}
         self.must(w.question(f"{wanted.function} is defined", facts, goal, says))
 
 
@@ -189,8 +191,7 @@ def _base_and_step(gap: nf.Poly, chosen: dict[nf.Atom, nf.OtherFold], size: Size
     stepped = {a: n.apply(MONOIDS[f.monoid].function, pairs[a]) for a, f in chosen.items()}
     first, then = Reals(), Reals()
     base = first.question("induction base", {}, state(first, start, const(1)), f"{size} = 1")
-    before = state(then, held, here)
-    assumed = {f"(>= {then.poly(n.index(here))} 1.0)": "count >= 1", before: "at count"}
+    assumed = {f"(>= {then.poly(n.index(here))} 1.0)": "count >= 1", state(then, held, here): "at count"}
     return [base, then.question("induction step", assumed, state(then, stepped, here + 1), "at count + 1")]
 
 

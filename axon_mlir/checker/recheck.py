@@ -149,8 +149,7 @@ def _ledgers(before: FuncOp, after: FuncOp, claimed: bool) -> dict[str, Any] | N
             raise Rejected(f"ledger: result {n} is summed in fewer bits after than before")
 
     def told(e: Entry) -> dict[str, Any]:
-        bits = e.accumulator if e.accumulator in BITS.values() else None
-        return {"roundings": dict(e.roundings), "accumulator_bits": bits}
+        return {"roundings": dict(e.roundings), "accumulator_bits": {b: b for b in BITS.values()}.get(e.accumulator)}
 
     return {side: list(map(told, found)) for side, found in entries.items()}
 

@@ -867,6 +867,8 @@ class Normalizer:
                 return self.index(i)
             case t.Read(name, indices):
                 return self._atom(Element(name, indices))
+            case t.Apply("min" | "max", _) if (i := t.as_index(x)) is not None:
+                return self.index(i)
             case t.Apply(f, args):
                 return self.apply(f, [self.term(a) for a in args])
             case t.Fold(m, v, n, body):

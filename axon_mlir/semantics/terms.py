@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar, cast
 
-from axon_mlir.semantics.index import NO_SYMBOLS, Index, Size, Var, index, of_var
+from axon_mlir.semantics.index import NO_SYMBOLS, Index, Size, Var, index, maximum, minimum, of_var
 
 Number = Fraction | str
 """An exact rational, or 'inf' / '-inf'."""
@@ -140,18 +140,26 @@ def index_value(term: Index) -> Term:
     return IndexValue(term) if term.constant is None else Const(Fraction(term.constant))
 
 
+_OF_INDICES: Mapping[str, Callable[[Index, Index], Index]] = {
+    "add": Index.__add__,
+    "sub": Index.__sub__,
+    "mul": Index.__mul__,
+    "min": minimum,
+    "max": maximum,
+}
+"""Functions of whole numbers that are index terms."""
+
+
 def as_index(x: Term) -> Index | None:
-    """The index term that a term is: a position, a whole number, or a sum, difference or product of such."""
+    """The index term that a term is: a position, a whole number, or a sum, difference, product or bound of such."""
     match x:
         case IndexValue(i):
             return i
         case Const(v) if not isinstance(v, str) and v.denominator == 1:
             return index(int(v))
-        case Apply("add", (a, b)) | Apply("sub", (a, b)) | Apply("mul", (a, b)):
+        case Apply(f, (a, b)) if f in _OF_INDICES:
             i, j = as_index(a), as_index(b)
-            if i is None or j is None:
-                return None
-            return i + j if x.function == "add" else i - j if x.function == "sub" else i * j
+            return None if i is None or j is None else _OF_INDICES[f](i, j)
         case _:
             return None
 

@@ -21,6 +21,7 @@ from axon_mlir.semantics import terms as t
 from axon_mlir.semantics.agreement import agree
 from axon_mlir.semantics.assumptions import Shapes, input_shapes, normalizer
 from axon_mlir.semantics.cases import Attempt, Case, attempts, tile_contexts
+from axon_mlir.semantics.congruence import part_by_part
 from axon_mlir.semantics.constants import Exact, replaced
 from axon_mlir.semantics.conversions import denote, is_lowered
 from axon_mlir.semantics.denotation import Denotation, Undenotable, dtype_of
@@ -390,10 +391,15 @@ def _prove_output(n: int, a: t.Comprehension, b: t.Comprehension, shapes: Shapes
     left, right = resolved(a, context, where, proof), resolved(b, context, where, proof)
     pieces = Pieces(lambda around, goal: proof.decide(around, goal, where))
     mine, theirs = (list(map(pieces.settled, conditions(z, context))) for z in (left, right))
-    normal = normalizer((left, right), mine, context, pieces, shapes)
     x, y = replaced(without(left), proof.before_constants), replaced(without(right), proof.after_constants)
+    # What is equal part by part needs no look at the whole.
+    equal, theirs = part_by_part(x, y, mine, theirs, proof.lemmas)
+    if equal and not (theirs or pieces.tiles or pieces.lemmas):
+        return
+    normal = normalizer((left, right), mine, context, pieces, shapes)
     try:
-        _prove_equal(x, y, context, normal, pieces, where, proof)
+        if not equal:
+            _prove_equal(x, y, context, normal, pieces, where, proof)
     except NotProved as stop:
         # Where the second is not defined, it need not be equal.
         _prove_defined(mine, theirs, normal, pieces, where, proof.branch())

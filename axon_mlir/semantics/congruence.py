@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Terms that are equal part by part: the same functions, folds and choices of equal parts (lemma `congruence`).
+
+Only where the parts differ are normal forms compared, of terms in which what both sides have in common is opaque: an
+equality that holds whatever the common parts are. So a change at one place of a deep program is judged at that place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from axon_mlir.semantics import terms as t
+from axon_mlir.semantics.conversions import ProofNormalizer
+from axon_mlir.semantics.functions import FUNCTIONS
+from axon_mlir.semantics.index import Index, Size, Var, fresh_var, of_var
+from axon_mlir.semantics.partial import Condition
+from axon_mlir.semantics.walk import subterms
+
+LARGEST = 120
+"""Terms with more parts than this are not put into normal form here."""
+
+
+def part_by_part(
+    x: t.Term, y: t.Term, known: Sequence[Condition], wanted: Sequence[Condition], lemmas: set[str]
+) -> tuple[bool, list[Condition]]:
+    """Whether two terms are equal part by part, and which conditions wanted of the second are none of the first's,
+    where anything stands. The lemmas used are added to `lemmas`."""
+    same = Congruence()
+    equal = same.equal(x, y)
+    left = [c for c in wanted if t.FALSE not in c.context and not any(same.says(k, c) for k in known)]
+    lemmas |= same.lemmas
+    return equal, left
+
+
+@dataclass
+class Congruence:
+    """One comparison of terms."""
+
+    lemmas: set[str] = field(default_factory=set[str])
+    _keys: dict[t.Term, t.Term] = field(default_factory=dict[t.Term, t.Term])
+    _heights: dict[t.Term, int] = field(default_factory=dict[t.Term, int])
+    _known: dict[tuple[t.Term, t.Term], bool] = field(default_factory=dict[tuple[t.Term, t.Term], bool])
+
+    def equal(self, x: t.Term, y: t.Term) -> bool:
+        """Whether the terms are equal in this way, for all values of their free variables."""
+        x, y = self.key(x), self.key(y)
+        if x is y:
+            return True
+        if (x, y) not in self._known:
+            self._known[(x, y)] = self._parts(x, y) or self._forms(x, y)
+        return self._known[(x, y)]
+
+    def says(self, known: Condition, wanted: Condition) -> bool:
+        """Whether one condition of definedness is another, up to the names of its variables."""
+        mine, theirs = known.binders, wanted.binders
+        if known.kind != wanted.kind or [n for _, n in mine] != [n for _, n in theirs]:
+            return False
+        rename: dict[Size | Var, Index] = {w: of_var(v) for (v, _), (w, _) in zip(mine, theirs, strict=True)}
+        context = {t.substitute_condition(c, rename) for c in wanted.context}
+        return context == set(known.context) and self.equal(known.argument, t.substitute(wanted.argument, rename))
+
+    def key(self, x: t.Term) -> t.Term:
+        """The term with its fold variables named by how deep their folds are nested."""
+        found = self._keys.get(x)
+        if found is None:
+            found = self._key(x)
+            self._keys[x] = found
+        return found
+
+    def _key(self, x: t.Term) -> t.Term:
+        match x:
+            case t.Apply(f, args):
+                return t.Apply(f, tuple(map(self.key, args)))
+            case t.Select(c, a, b):
+                return t.Select(self._condition_key(c), self.key(a), self.key(b))
+            case t.Fold(m, v, n, body):
+                inner = self.key(body)
+                own = Var(f"fold {self.height(inner)}")
+                return t.Fold(m, own, n, t.substitute(inner, {v: of_var(own)}))
+            case _:
+                return x
+
+    def height(self, x: t.Term) -> int:
+        """How many folds are nested in a term."""
+        found = self._heights.get(x)
+        if found is None:
+            match x:
+                case t.Apply(_, args):
+                    found = max(map(self.height, args), default=0)
+                case t.Fold(_, _, _, body):
+                    found = self.height(body) + 1
+                case t.Select(c, a, b):
+                    found = max(map(self.height, (a, b, *t.compared_terms(c))))
+                case _:
+                    found = 0
+            self._heights[x] = found
+        return found
+
+    def _condition_key(self, c: t.Condition) -> t.Condition:
+        match c:
+            case t.RealCompare(r, a, b):
+                return t.RealCompare(r, self.key(a), self.key(b))
+            case t.And(parts):
+                return t.And(tuple(map(self._condition_key, parts)))
+            case t.Or(parts):
+                return t.Or(tuple(map(self._condition_key, parts)))
+            case t.Not(p):
+                return t.Not(self._condition_key(p))
+            case t.IndexCompare():
+                return c
+
+    def _parts(self, x: t.Term, y: t.Term) -> bool:
+        match x, y:
+            case t.Apply(f, a), t.Apply(g, b) if f == g and len(a) == len(b):
+                # Conversions are functions beside the table.
+                orders = [b, b[::-1]] if f in FUNCTIONS and FUNCTIONS[f].commutative else [b]
+                return any(all(map(self.equal, a, order)) for order in orders)
+            case t.Fold(m, v, n, a), t.Fold(k, w, e, b) if (m, n) == (k, e):
+                # One variable for both, which is bound nowhere.
+                own = of_var(fresh_var("k"))
+                return self.equal(t.substitute(a, {v: own}), t.substitute(b, {w: own}))
+            case t.Select(c, a, b), t.Select(d, e, f):
+                return self._same(c, d) and self.equal(a, e) and self.equal(b, f)
+            case _:
+                return False
+
+    def _same(self, c: t.Condition, d: t.Condition) -> bool:
+        match c, d:
+            case t.RealCompare(r, a, b), t.RealCompare(s, e, f):
+                return r == s and self.equal(a, e) and self.equal(b, f)
+            case (t.And(a), t.And(b)) | (t.Or(a), t.Or(b)):
+                return len(a) == len(b) and all(map(self._same, a, b))
+            case t.Not(a), t.Not(b):
+                return self._same(a, b)
+            case _:
+                return c == d
+
+    def _forms(self, x: t.Term, y: t.Term) -> bool:
+        """Whether the normal forms are equal, the common parts opaque."""
+        common = set(_opaque(x)) & set(_opaque(y))
+        x, y = (_abstracted(z, common) for z in (x, y))
+        if any(len(list(subterms(z))) > LARGEST for z in (x, y)):
+            return False
+        normal = ProofNormalizer(joining=False)
+        same = normal.term(x) == normal.term(y)
+        if same and not normal.tiles:
+            self.lemmas |= normal.lemmas
+            return True
+        return False
+
+
+def _opaque(x: t.Term) -> Iterator[t.Term]:
+    """The parts of a term that it is worth not to look into."""
+    return (y for y in subterms(x) if isinstance(y, t.Fold))
+
+
+def _abstracted(x: t.Term, common: set[t.Term]) -> t.Term:
+    """A term with each common part as an element of an unknown tensor, at the part's own free variables."""
+    memo: dict[t.Term, t.Term] = {}
+
+    def go(y: t.Term) -> t.Term:
+        if y not in memo:
+            memo[y] = _of(y)
+        return memo[y]
+
+    def _of(y: t.Term) -> t.Term:
+        if y in common:
+            free: list[Size | Var] = sorted((s for s in t.free_symbols(y) if isinstance(s, Var)), key=str)
+            return t.Read(f"part {t.text(y)}", tuple(_index(s) for s in free))
+        match y:
+            case t.Apply(f, args):
+                return t.Apply(f, tuple(map(go, args)))
+            case t.Fold(m, v, n, body):
+                return t.Fold(m, v, n, go(body))
+            case t.Select(c, a, b):
+                return t.Select(condition(c), go(a), go(b))
+            case _:
+                return y
+
+    def condition(c: t.Condition) -> t.Condition:
+        match c:
+            case t.RealCompare(r, a, b):
+                return t.RealCompare(r, go(a), go(b))
+            case t.And(parts):
+                return t.And(tuple(map(condition, parts)))
+            case t.Or(parts):
+                return t.Or(tuple(map(condition, parts)))
+            case t.Not(p):
+                return t.Not(condition(p))
+            case t.IndexCompare():
+                return c
+
+    return go(x)
+
+
+def _index(s: Size | Var) -> Index:
+    assert isinstance(s, Var)
+    return of_var(s)

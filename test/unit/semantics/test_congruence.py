@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What is equal part by part, and what is not."""
+
+from __future__ import annotations
+
+import pytest
+
+from axon_mlir.semantics import terms as t
+from axon_mlir.semantics.congruence import Congruence, part_by_part
+from axon_mlir.semantics.denotation import range_of
+from axon_mlir.semantics.index import Index, Var, const, of_var, size
+from axon_mlir.semantics.partial import conditions
+
+N, M = size("N"), size("M")
+OUT = Var("o")
+o = of_var(OUT)
+CONTEXT = range_of(OUT, N)
+
+
+def read(*indices: Index) -> t.Term:
+    return t.Read("x", indices)
+
+
+def apply(f: str, *args: t.Term) -> t.Term:
+    return t.Apply(f, args)
+
+
+def total(body: object, extent: Index = N, monoid: str = "sum", name: str = "k") -> t.Term:
+    """A fold over a new variable."""
+    v = Var(name, 70_000 + total.count)
+    total.count += 1
+    assert callable(body)
+    return t.Fold(monoid, v, extent, body(of_var(v)))
+
+
+total.count = 0
+
+
+def softmax_like(s: t.Term) -> t.Term:
+    """Something deep: the fold of s stands in several places."""
+    rows = total(lambda k: apply("exp", apply("mul", read(o, k), s)))
+    return apply("div", apply("exp", apply("mul", read(o, o), s)), rows)
+
+
+def nested(order: bool) -> t.Term:
+    """`sum over i of sum over j`, the inner one at i or not."""
+    return total(lambda i: total(lambda j: read(i, j) if order else read(j, i), M), N)
+
+
+EQUAL = {
+    "other names": (nested(True), nested(True)),
+    "the sum of a mean": (
+        softmax_like(apply("div", total(lambda k: read(o, k)), t.index_value(N))),
+        softmax_like(apply("mul", total(lambda k: read(o, k)), apply("reciprocal", t.index_value(N)))),
+    ),
+    "operands in the other order": (
+        softmax_like(apply("add", read(o), total(lambda k: read(k)))),
+        softmax_like(apply("add", total(lambda k: read(k)), read(o))),
+    ),
+    "under a choice": (
+        t.select(t.less(o, M), apply("square", total(lambda k: read(o, k))), t.ZERO),
+        t.select(t.less(o, M), apply("mul", total(lambda k: read(o, k)), total(lambda k: read(o, k))), t.ZERO),
+    ),
+}
+DIFFERENT = {
+    "transposed": (nested(True), nested(False)),
+    "another extent": (total(lambda k: read(k), N), total(lambda k: read(k), M)),
+    "another monoid": (total(lambda k: read(k)), total(lambda k: read(k), N, "prod")),
+    "a fold at another index": (
+        total(lambda i: total(lambda j: apply("mul", read(i, j), total(lambda k: read(k, i)))), M),
+        total(lambda i: total(lambda j: apply("mul", read(i, j), total(lambda k: read(k, j)))), M),
+    ),
+    "operands of a difference": (
+        softmax_like(apply("sub", read(o), total(lambda k: read(k)))),
+        softmax_like(apply("sub", total(lambda k: read(k)), read(o))),
+    ),
+    "another condition": (t.select(t.less(o, M), read(o), t.ZERO), t.select(t.less(M, o), read(o), t.ZERO)),
+    "inside and outside of an inner fold": (
+        total(lambda i: total(lambda j: total(lambda k: read(i, k)), M), M),
+        total(lambda i: total(lambda j: total(lambda k: read(j, k)), M), const(3)),
+    ),
+    "shallow against deep": (
+        total(lambda i: read(i, o), M),
+        total(lambda i: total(lambda j: total(lambda k: read(i, o), N), N), M),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", EQUAL)
+def test_equal(name: str) -> None:
+    x, y = EQUAL[name]
+    assert Congruence().equal(x, y) and Congruence().equal(y, x)
+
+
+@pytest.mark.parametrize("name", DIFFERENT)
+def test_different(name: str) -> None:
+    x, y = DIFFERENT[name]
+    assert not Congruence().equal(x, y) and not Congruence().equal(y, x)
+
+
+def test_a_variable_is_not_taken_for_another() -> None:
+    """Folds of different depth name their variables alike; the one is not to be caught by the other."""
+    inner = total(lambda k: read(k, o), N)
+    deep = total(lambda i: apply("add", read(i, o), total(lambda j: apply("mul", read(i, j), inner), N)), M)
+    flat = total(lambda i: apply("add", read(i, o), total(lambda j: apply("mul", read(j, i), inner), N)), M)
+    assert not Congruence().equal(deep, flat)
+
+
+def test_conditions_of_the_first_are_those_of_the_second() -> None:
+    def program(divisor: t.Term) -> t.Term:
+        return total(lambda k: apply("div", read(o, k), apply("add", divisor, read(k))))
+
+    x, y, z = program(read(o)), program(read(o)), program(read(o + 1))
+    lemmas: set[str] = set()
+    known = conditions(x, CONTEXT)
+    assert len(known) == 1
+    assert part_by_part(x, y, known, conditions(y, CONTEXT), lemmas) == (True, [])
+    wanted = conditions(z, CONTEXT)
+    assert part_by_part(x, z, known, wanted, lemmas) == (False, wanted)
+    # The same argument in a narrower place is another condition.
+    narrow = conditions(t.select(t.less(o, M), y, t.ZERO), CONTEXT)
+    assert part_by_part(x, y, narrow, conditions(y, CONTEXT), lemmas)[1] == conditions(y, CONTEXT)
