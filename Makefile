@@ -23,10 +23,10 @@ demo: $(READY) ## Compile examples/rms_mm.py for a Trainium 2 into out/demo
 	$(BIN)/axon compile examples/rms_mm.py --arg bf16[4096,1024] --arg bf16[1024] --arg bf16[1024,2048] --device trn2 -o out/demo
 
 test: $(READY) ## Run every test (unit, lit in-process, end to end)
-	$(BIN)/python -m pytest -n $(JOBS) test
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal test
 
 audit: $(READY) ## Run every test with each shortcut checked against the definition it replaces
-	AXON_AUDIT=1 $(BIN)/python -m pytest -n $(JOBS) test
+	AXON_AUDIT=1 $(BIN)/python -m pytest -n $(JOBS) --dist worksteal test
 
 $(LINT_READY): $(READY)
 	$(BIN)/python -m pip install --quiet -e '.[lint]'

@@ -51,7 +51,7 @@ class Separation:
         along = scanned_by(plain, extents)
         if along is not None and isinstance(plain, t.Fold):
             body = self.flat(plain.body, inside := {**extents, plain.var: extents[along]})
-            body = body if isinstance(body, t.Read) else self.read(body, inside, "f32")
+            body = body if _runs_along(body, plain.var) else self.read(body, inside, "f32")
             return replace(value, body=t.Fold(plain.monoid, plain.var, plain.extent, body))
         body, inside = self.root(plain, extents)
         return replace(value, body=self.factored(value, body, inside))
@@ -134,6 +134,14 @@ def scanned_by(x: t.Term, variables: Iterable[Var]) -> Var | None:
         return None
     found = next((v for v in variables if x.extent == of_var(v) + 1), None)
     return found if found is not None and found not in t.free_symbols(x.body) else None
+
+
+def _runs_along(x: t.Term, v: Var) -> bool:
+    """Whether a term is an element whose neighbours in a row are those of the next values of a variable."""
+    if not isinstance(x, t.Read):
+        return False
+    moving = [i for i in x.indices if v in i.symbols()]
+    return len(moving) == 1 and v not in (moving[0] - of_var(v)).symbols()
 
 
 def positional(x: t.Apply) -> t.Term:

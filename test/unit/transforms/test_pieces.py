@@ -66,6 +66,7 @@ PROGRAMS: dict[str, Program] = {
     "twice side by side": (["f32[5,130]"], lambda x: np.stack([x, x], axis=2)),
     "running sums": (["f32[130,3000]"], lambda x: np.cumsum(x, axis=1)),
     "running sums down": (["f32[300,20]"], lambda x: np.cumsum(x, axis=0)),
+    "running sums of rows in a row": (["f32[7,5]"], lambda x: np.cumsum(x.reshape(-1))),
     "running maxima": (["f32[5,1100]"], lambda x: np.maximum.accumulate(x, axis=1)),
     "a triangle": (["f32[150,140]"], lambda x: np.triu(x, 1) * 2.0),
     "positions": (["f32[150,140]"], lambda x: x * np.arange(x.shape[1]) + np.arange(x.shape[0])[:, None]),
