@@ -76,14 +76,14 @@ class Argument:
         known, wanted = (list(map(pieces.settled, conditions(z, context))) for z in bodies)
         x, y = (replaced(without(z), e) for z, e in zip(bodies, self.constants, strict=True))
         equal, wanted = part_by_part(x, y, known, wanted, self.lemmas)
-        if equal and not (wanted or pieces.tiles or pieces.lemmas):
+        if equal and not (wanted or pieces.lemmas):
             return
         n = normalizer(bodies, known, context, pieces, shapes)
         if not equal and not any(self.equal(attempt, context) for attempt in attempts(x, y, context, n, pieces)):
             raise Rejected("missing: what makes the two normal forms equal")
         for c in wanted:
             self.defined(c, known, n, pieces)
-        self.tiling(n.tiles | pieces.tiles, (Case(context, bodies[0], bodies[1]),), context)
+        self.tiling(n.tiles, (Case(context, bodies[0], bodies[1]),), context)
         self.lemmas |= n.lemmas | pieces.lemmas
 
     def equal(self, attempt: Attempt, context: Context) -> bool:

@@ -85,8 +85,7 @@ def attempts(x: t.Term, y: t.Term, context: Context, normal: Normalizer, pieces:
     written = with_floors(x), with_floors(y)
     if written != (x, y):
         own = type(normal)(assumed=normal.assumed, kept=normal.kept | {"floor"})
-        first, second = map(pieces.merged, written)
-        cases = tuple(_Division(pieces, Guards(pieces.follows)).cases(first, second, context))
+        cases = tuple(_Division(pieces, Guards(pieces.follows)).cases(*written, context))
         forms = tuple((own.term(case.left), own.term(case.right)) for case in cases)
         if (found := Attempt(cases, forms, own, pieces.lemmas)).equal:
             return [found]
@@ -100,19 +99,12 @@ def with_floors(x: t.Term) -> t.Term:
             b is a and c is near and one is t.ONE and other is t.ZERO
         ):
             return t.Apply("floor", (with_floors(a),))
-        case t.Apply(f, args):
-            return t.Apply(f, tuple(map(with_floors, args)))
-        case t.Fold(m, v, n, body):
-            return t.fold(m, v, n, with_floors(body))
-        case t.Select(c, a, b):
-            return t.select(c, with_floors(a), with_floors(b))
         case _:
-            return x
+            return t.with_parts(x, with_floors, lambda c: c)
 
 
 def _ways(x: t.Term, y: t.Term, context: Context, pieces: Pieces) -> Iterator[tuple[tuple[Case, ...], set[str]]]:
     """The ways to take two terms apart, coarse ones first."""
-    x, y = pieces.merged(x), pieces.merged(y)
     cases = tuple(_Division(pieces, Guards(pieces.follows)).cases(x, y, context))
     yield cases, pieces.lemmas
     for written_out in (False, True):
@@ -193,15 +185,7 @@ def _sized(x: t.Term, known: Mapping[Poly, bool], normal: Normalizer) -> t.Term:
             if key in known:
                 # Where the numbers are equal both are right.
                 return term(here if known[key] == (direction == 1) else there)
-        match y:
-            case t.Apply(f, args):
-                return t.Apply(f, tuple(map(term, args)))
-            case t.Fold(m, v, n, body):
-                return t.fold(m, v, n, term(body))
-            case t.Select(c, a, b):
-                return t.select(t.with_comparisons(c, comparison), term(a), term(b))
-            case _:
-                return y
+        return t.with_parts(y, term, comparison)
 
     return term(x)
 

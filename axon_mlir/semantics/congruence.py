@@ -7,7 +7,7 @@ equality that holds whatever the common parts are. So a change at one place of a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from axon_mlir.semantics import terms as t
@@ -69,17 +69,11 @@ class Congruence:
         return found
 
     def _key(self, x: t.Term) -> t.Term:
-        match x:
-            case t.Apply(f, args):
-                return t.Apply(f, tuple(map(self.key, args)))
-            case t.Select(c, a, b):
-                return t.Select(self._condition_key(c), self.key(a), self.key(b))
-            case t.Fold(m, v, n, body):
-                inner = self.key(body)
-                own = Var(f"fold {self.height(inner)}")
-                return t.Fold(m, own, n, t.substitute(inner, {v: of_var(own)}))
-            case _:
-                return x
+        if isinstance(x, t.Fold):
+            inner = self.key(x.body)
+            own = Var(f"fold {self.height(inner)}")
+            return t.fold(x.monoid, own, x.extent, t.substitute(inner, {x.var: of_var(own)}))
+        return t.with_parts(x, self.key, lambda c: t.with_sides(c, self.key))
 
     def height(self, x: t.Term) -> int:
         """How many folds are nested in a term."""
@@ -96,19 +90,6 @@ class Congruence:
                     found = 0
             self._heights[x] = found
         return found
-
-    def _condition_key(self, c: t.Condition) -> t.Condition:
-        match c:
-            case t.RealCompare(r, a, b):
-                return t.RealCompare(r, self.key(a), self.key(b))
-            case t.And(parts):
-                return t.And(tuple(map(self._condition_key, parts)))
-            case t.Or(parts):
-                return t.Or(tuple(map(self._condition_key, parts)))
-            case t.Not(p):
-                return t.Not(self._condition_key(p))
-            case t.IndexCompare():
-                return c
 
     def _parts(self, x: t.Term, y: t.Term) -> bool:
         match x, y:
@@ -138,7 +119,8 @@ class Congruence:
 
     def _forms(self, x: t.Term, y: t.Term) -> bool:
         """Whether the normal forms are equal, the common parts opaque."""
-        common = set(_opaque(x)) & set(_opaque(y))
+        theirs = set(_opaque(y))
+        common = {z: f"part {n}" for n, z in enumerate(z for z in _opaque(x) if z in theirs)}
         x, y = (_abstracted(z, common) for z in (x, y))
         if any(len(list(subterms(z))) > LARGEST for z in (x, y)):
             return False
@@ -155,45 +137,18 @@ def _opaque(x: t.Term) -> Iterator[t.Term]:
     return (y for y in subterms(x) if isinstance(y, t.Fold))
 
 
-def _abstracted(x: t.Term, common: set[t.Term]) -> t.Term:
-    """A term with each common part as an element of an unknown tensor, at the part's own free variables."""
+def _abstracted(x: t.Term, common: Mapping[t.Term, str]) -> t.Term:
+    """A term with each common part as an element of the unknown tensor that is named, at the part's own free
+    variables."""
     memo: dict[t.Term, t.Term] = {}
 
-    def go(y: t.Term) -> t.Term:
+    def made(y: t.Term) -> t.Term:
         if y not in memo:
-            memo[y] = _of(y)
+            if y in common:
+                free = sorted((s for s in t.free_symbols(y) if isinstance(s, Var)), key=str)
+                memo[y] = t.Read(common[y], tuple(map(of_var, free)))
+            else:
+                memo[y] = t.with_parts(y, made, lambda c: t.with_sides(c, made))
         return memo[y]
 
-    def _of(y: t.Term) -> t.Term:
-        if y in common:
-            free: list[Size | Var] = sorted((s for s in t.free_symbols(y) if isinstance(s, Var)), key=str)
-            return t.Read(f"part {t.text(y)}", tuple(_index(s) for s in free))
-        match y:
-            case t.Apply(f, args):
-                return t.Apply(f, tuple(map(go, args)))
-            case t.Fold(m, v, n, body):
-                return t.Fold(m, v, n, go(body))
-            case t.Select(c, a, b):
-                return t.Select(condition(c), go(a), go(b))
-            case _:
-                return y
-
-    def condition(c: t.Condition) -> t.Condition:
-        match c:
-            case t.RealCompare(r, a, b):
-                return t.RealCompare(r, go(a), go(b))
-            case t.And(parts):
-                return t.And(tuple(map(condition, parts)))
-            case t.Or(parts):
-                return t.Or(tuple(map(condition, parts)))
-            case t.Not(p):
-                return t.Not(condition(p))
-            case t.IndexCompare():
-                return c
-
-    return go(x)
-
-
-def _index(s: Size | Var) -> Index:
-    assert isinstance(s, Var)
-    return of_var(s)
+    return made(x)

@@ -35,7 +35,7 @@ from axon_mlir.semantics.index import (
     of_var,
 )
 from axon_mlir.semantics.infinite import NEUTRAL, stray
-from axon_mlir.semantics.normal import Normalizer, tile_step
+from axon_mlir.semantics.normal import Normalizer
 from axon_mlir.semantics.partial import Condition, requirement
 from axon_mlir.semantics.signs import sign
 from axon_mlir.semantics.walk import Context, subterms
@@ -55,32 +55,8 @@ class Pieces(Guards):
     """
 
     lemmas: set[str] = field(default_factory=set[str])
-    tiles: set[tuple[Index, Index]] = field(default_factory=set[tuple[Index, Index]])
-    """Instances (n, s) of the tile lemma."""
     windows: Windows | None = None
     written_out: bool = False
-
-    def merged(self, x: t.Term) -> t.Term:
-        """The term with folds over tiles of folds inside a tile as one fold, before guards cut either."""
-        match x:
-            case t.Apply(f, args):
-                return t.Apply(f, tuple(map(self.merged, args)))
-            case t.Select(c, a, b):
-                return t.select(c, self.merged(a), self.merged(b))
-            case t.Fold(m, v, n, body):
-                body = self.merged(body)
-                step = tile_step(v, n, body.extent) if isinstance(body, t.Fold) and body.monoid == m else None
-                if step is not None and isinstance(body, t.Fold):
-                    length, s = step
-                    k = fresh_var("k")
-                    flat = t.substitute(body.body, {body.var: of_var(k) - s * of_var(v)})
-                    if v not in t.free_symbols(flat):
-                        self.lemmas.add("tile")
-                        self.tiles.add(step)
-                        return t.fold(m, k, length, flat)
-                return t.fold(m, v, n, body)
-            case _:
-                return x
 
     def _term(self, x: t.Term, context: Context) -> t.Term:
         match x:

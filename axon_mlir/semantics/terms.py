@@ -229,6 +229,24 @@ def with_comparisons(c: Condition, made: Callable[[Comparison], Condition]) -> C
             return negate(with_comparisons(p, made))
 
 
+def with_parts(x: Term, made: Callable[[Term], Term], compared: Callable[[Comparison], Condition]) -> Term:
+    """The term with what is made of its parts in their place, and of the comparisons in its condition."""
+    match x:
+        case Apply(f, args):
+            return Apply(f, tuple(map(made, args)))
+        case Fold(m, v, n, body):
+            return fold(m, v, n, made(body))
+        case Select(c, a, b):
+            return select(with_comparisons(c, compared), made(a), made(b))
+        case _:
+            return x
+
+
+def with_sides(c: Comparison, made: Callable[[Term], Term]) -> Comparison:
+    """The comparison with what is made of the numbers that it compares."""
+    return RealCompare(c.relation, made(c.left), made(c.right)) if isinstance(c, RealCompare) else c
+
+
 def compared_indices(c: Condition) -> Iterator[Index]:
     """Both sides of the comparisons of indices in a condition."""
     for one in comparisons(c):

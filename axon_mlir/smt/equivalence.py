@@ -394,7 +394,7 @@ def _prove_output(n: int, a: t.Comprehension, b: t.Comprehension, shapes: Shapes
     x, y = replaced(without(left), proof.before_constants), replaced(without(right), proof.after_constants)
     # What is equal part by part needs no look at the whole.
     equal, theirs = part_by_part(x, y, mine, theirs, proof.lemmas)
-    if equal and not (theirs or pieces.tiles or pieces.lemmas):
+    if equal and not (theirs or pieces.lemmas):
         return
     normal = normalizer((left, right), mine, context, pieces, shapes)
     try:
@@ -405,10 +405,9 @@ def _prove_output(n: int, a: t.Comprehension, b: t.Comprehension, shapes: Shapes
         _prove_defined(mine, theirs, normal, pieces, where, proof.branch())
         raise stop
     _prove_defined(mine, theirs, normal, pieces, where, proof)
-    tiles = normal.tiles | pieces.tiles
-    _prove_tiles(tiles, (Case(context, left, right),), context, where, proof)
+    _prove_tiles(normal.tiles, (Case(context, left, right),), context, where, proof)
     proof.lemmas |= normal.lemmas | pieces.lemmas
-    proof.tiles |= tile_texts(tiles)
+    proof.tiles |= tile_texts(normal.tiles)
 
 
 def _prove_defined(

@@ -72,23 +72,13 @@ class Separation:
     def flat(self, x: t.Term, extents: Extents) -> t.Term:
         """A term whose folds are tensors."""
         match x:
-            case t.Apply(f, args):
-                return positional(t.Apply(f, tuple(self.flat(a, extents) for a in args)))
-            case t.Select(c, a, b):
-                condition = t.with_comparisons(c, lambda one: self.comparison(one, extents))
-                return t.select(condition, self.flat(a, extents), self.flat(b, extents))
             case t.Fold():
                 return self.read(x, extents, "f32")
             case _:
-                return x
-
-    def comparison(self, c: t.Comparison, extents: Extents) -> t.Condition:
-        """A comparison whose folds are tensors."""
-        match c:
-            case t.RealCompare(r, a, b):
-                return t.RealCompare(r, self.flat(a, extents), self.flat(b, extents))
-            case t.IndexCompare():
-                return c
+                made = t.with_parts(
+                    x, lambda y: self.flat(y, extents), lambda c: t.with_sides(c, lambda y: self.flat(y, extents))
+                )
+                return positional(made) if isinstance(made, t.Apply) else made
 
     def read(self, x: t.Term, extents: Extents, dtype: str) -> t.Term:
         """A term as an element of a tensor over the variables that it depends on."""

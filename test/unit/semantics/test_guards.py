@@ -103,3 +103,40 @@ def test_left_alone(name: str) -> None:
     guards = Resolver()
     assert guards.term(WRONG[name], CONTEXT) is WRONG[name]
     assert not guards.lemmas
+
+
+@pytest.mark.parametrize("monoid", ["sum", "max", "min", "prod"])
+def test_a_tiling_is_one_fold(monoid: str) -> None:
+    guards = Resolver()
+    found = guards.term(tiles(monoid, ceil_div(N, B), minimum(B, N - B * v), read(B * v + w)), CONTEXT)
+    assert isinstance(found, t.Fold) and found.extent == N
+    assert not isinstance(found.body, t.Fold)
+    assert guards.lemmas == {"tile"}
+    assert t.conj([t.at_most(const(0), N), t.at_most(const(1), B)]) in [goal for _, goal in guards.decided]
+
+
+NO_TILINGS = {
+    "another step": tiles("sum", ceil_div(N, B), minimum(B, N - B * v), read(B * v + 2 * w)),
+    "an element missing": tiles("sum", ceil_div(N, B), minimum(B, N - B * v - 1), read(B * v + w)),
+    "two folds": t.Fold("max", V, ceil_div(N, B), t.Fold("sum", W, minimum(B, N - B * v), read(B * v + w))),
+}
+
+
+@pytest.mark.parametrize("name", NO_TILINGS)
+def test_what_is_no_tiling_stays(name: str) -> None:
+    guards = Resolver()
+    assert guards.term(NO_TILINGS[name], CONTEXT) is NO_TILINGS[name]
+    assert not guards.lemmas
+
+
+@pytest.mark.parametrize(
+    ("count", "extent", "covered"),
+    [
+        (ceil_div(N, B) - 1, minimum(B, N - B * v), B * (ceil_div(N, B) - 1)),
+        (ceil_div(N, B), B, B * ceil_div(N, B)),
+    ],
+    ids=["a tile missing", "a last tile not cut"],
+)
+def test_tiles_of_another_range_are_a_fold_over_that(count: Index, extent: Index, covered: Index) -> None:
+    found = Resolver().term(tiles("sum", count, extent, read(B * v + w)), CONTEXT)
+    assert isinstance(found, t.Fold) and found.extent == covered

@@ -527,6 +527,10 @@ class Model:
         self.n = self.draw.randint(1, 4)
         self.elements = [self.draw.uniform(-1.5, 1.5) for _ in range(8)]
 
+    def element(self, k: float) -> float:
+        """The summand at k."""
+        return self.elements[int(k)]
+
     def fold(self, values: list[float]) -> Callable[[float], float]:
         join: dict[str, Callable[[float, float], float]] = {
             "max": max, "min": min, "*": lambda a, b: a * b, "+": lambda a, b: a + b,
@@ -542,28 +546,26 @@ class Model:
 
 
 def _congruence(m: Model) -> dict[str, Value]:
-    v, f = m.draw.uniform(-2, 2), lambda k: m.elements[int(k)]
+    v, f = m.draw.uniform(-2, 2), m.element
     both = m.fold(m.elements)
     return {"x": v, "y": v, "h": math.sin, "n": float(m.n), "f": f, "g": f, "S": both, "T": both}
 
 
 def _max_exp(m: Model) -> dict[str, Value]:
     raised = m.fold([math.exp(v) for v in m.elements])
-    f = lambda k: m.elements[int(k)]  # noqa: E731
-    return {"n": float(m.n), "f": f, "e": math.exp, "S": m.fold(m.elements), "T": raised}
+    return {"n": float(m.n), "f": m.element, "e": math.exp, "S": m.fold(m.elements), "T": raised}
 
 
 def _prod_exp(m: Model) -> dict[str, Value]:
     m.op = "+"
     sums = m.fold(m.elements)
-    f = lambda k: m.elements[int(k)]  # noqa: E731
-    return {"n": float(m.n), "f": f, "e": math.exp, "S": sums, "T": lambda n: math.exp(sums(n))}
+    return {"n": float(m.n), "f": m.element, "e": math.exp, "S": sums, "T": lambda n: math.exp(sums(n))}
 
 
 def _exp(m: Model) -> dict[str, Value]:
     a = m.draw.uniform(-2, 2)
-    powers = lambda n: math.exp(a) ** int(n)  # noqa: E731
-    return {"n": float(m.n), "a": a, "e": math.exp, "e:Real": math.exp(a), "E": lambda n: math.exp(n * a), "p": powers}
+    raised: dict[str, Value] = {"E": lambda n: math.exp(n * a), "p": lambda n: math.exp(a) ** int(n)}
+    return {"n": float(m.n), "a": a, "e": math.exp, "e:Real": math.exp(a), **raised}
 
 
 def _log(m: Model) -> dict[str, Value]:
@@ -578,14 +580,14 @@ def _pick(m: Model) -> dict[str, Value]:
     chosen = [v if k == p else 0.0 for k, v in enumerate(m.elements)]
     raised = [math.exp(v) if k == p else 0.0 for k, v in enumerate(m.elements)]
     m.op = "+"
-    f, l = (lambda k: math.exp(m.elements[int(k)])), (lambda k: m.elements[int(k)])  # noqa: E741
     number = m.fold([1.0 if k == p else 0.0 for k in range(len(m.elements))])
     sums = {"S": m.fold(raised), "T": m.fold(chosen), "C": number}
-    return {"n": float(m.n), "p": p, "f": f, "l": l, "e": math.exp, **sums}
+    terms: dict[str, Value] = {"f": lambda k: math.exp(m.element(k)), "l": m.element}
+    return {"n": float(m.n), "p": p, "e": math.exp, **terms, **sums}
 
 
 def _max_monotone(m: Model) -> dict[str, Value]:
-    f, falls = (lambda k: m.elements[int(k)]), (lambda v: math.exp(-v))
+    f, falls = m.element, (lambda v: math.exp(-v))
     opposite = Model(0, {"max": "min", "min": "max"}[m.op])
     opposite.elements = m.elements
     rising: dict[str, Value] = {"h": math.exp, "S": m.fold(m.elements), "T": m.fold(list(map(math.exp, m.elements)))}
