@@ -74,7 +74,13 @@ class Interpreter:
     sizes: Mapping[str, int]
     typed: bool | Literal["factors"] = False
     values: dict[SSAValue, np.ndarray | int] = field(default_factory=dict[SSAValue, Any])
+    fresh: set[SSAValue] = field(default_factory=set[SSAValue])
+    """Values whose arrays nothing else refers to."""
     steps: int = 0
+    known: dict[Size | Var, int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.known = {Size(n): v for n, v in self.sizes.items()}
 
     def array(self, v: SSAValue) -> np.ndarray:
         found = self.values[v]
@@ -88,15 +94,28 @@ class Interpreter:
 
     def number(self, i: Index, env: Mapping[Size | Var, int] | None = None) -> int:
         """The value of an index term over the sizes (and `env`)."""
-        known: dict[Size | Var, int] = {**{Size(n): v for n, v in self.sizes.items()}, **(env or {})}
-        if missing := i.symbols() - set(known):
-            raise Unnumbered(missing)
+        known = {**self.known, **env} if env else self.known
+        if not i.symbols() <= known.keys():
+            raise Unnumbered(i.symbols() - known.keys())
         return int(evaluate(i, known))
 
     def bind(self, v: SSAValue, value: np.ndarray | int) -> None:
         if self.typed is True and isinstance(value, np.ndarray) and isinstance(self.domain, Floats):
             value = round_to(value, dtype_of(v.type))
         self.values[v] = value
+
+    def take(self, v: SSAValue) -> np.ndarray:
+        """The array of a value, to be written over: its own where this is the only use that there will be of it, a
+        copy otherwise."""
+        array = self.array(v)
+        user = v.get_user_of_unique_use()
+        own = v in self.fresh and user is not None and user.parent is block_of(v)
+        return array if own else array.copy()
+
+    def give(self, v: SSAValue, array: np.ndarray) -> None:
+        """Bind a value to an array that nothing else refers to."""
+        self.bind(v, array)
+        self.fresh.add(v)
 
     def garbage(self, shape: Sequence[int]) -> np.ndarray:
         """Unwritten memory: NaN in floats, an arbitrary odd value in exact domains."""
@@ -139,6 +158,11 @@ class Interpreter:
                 self.bind(r, value)
         elif not isinstance(op, ReturnOp):
             raise AxonError(f"'{op.name}' cannot be executed", where=place(op))
+
+
+def block_of(v: SSAValue) -> Block | None:
+    """The block that a value is made in."""
+    return v.owner if isinstance(v.owner, Block) else v.owner.parent
 
 
 def solve_sizes(

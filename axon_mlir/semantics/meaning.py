@@ -70,6 +70,9 @@ class OpMeaning:
     equations: tuple[tuple[Access, Node], ...]
     text: str
 
+    def __hash__(self) -> int:
+        return hash(self.text)
+
     def infer(self, shapes: Sequence[Shape], attributes: Attributes) -> list[Shape]:
         """Result shapes; raises MeaningError when the operands do not fit."""
         scope = _Scope(self, shapes, attributes)

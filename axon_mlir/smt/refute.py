@@ -31,6 +31,8 @@ TOLERANCE = 1e-9
 _SMALL = (2, 3, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12)
 _RAGGED = (3, 5, 1, 7, 2, 9, 4, 11)
 _FEW = 4
+_TRIPS = 6
+"""About how often a loop over a fixed length is taken."""
 _POINTS = 2000
 """Sizes whose product is larger are tried with one input only."""
 _ELEMENTS = 3_000_000
@@ -159,26 +161,32 @@ def sample_sizes(
     arguments = [str(s) for shape in argument_shapes(before) for d in shape for s in _sorted(d)]
     names = list(dict.fromkeys(arguments))
     steps: dict[str, int] = {}
+    lengths: dict[str, int] = {}
     parameters: set[str] = set()
     for d in denotations or ():
         for i in _indices(d):
             parameters |= {s.name for s in i.symbols() if isinstance(s, Size) and s.name not in names}
-            _needed(i, steps)
+            _needed(i, steps, lengths)
     free = sorted(parameters)
     small = {n: _SMALL[k % len(_SMALL)] + 12 * (k // len(_SMALL)) for k, n in enumerate(names)}
+
+    def tiles(least: int) -> dict[str, int]:
+        """A number for each step: small, but a loop over a length that the program fixes is taken a few times."""
+        return {n: max(least, -(-lengths.get(n, 0) // _TRIPS)) for n in free}
+
     if not large:
-        yield small | {n: 2 for n in free}
+        yield small | tiles(2)
         if len(names) > 1:
-            yield dict(zip(names, reversed(small.values()), strict=True)) | {n: 3 for n in free}
+            yield dict(zip(names, reversed(small.values()), strict=True)) | tiles(3)
         elif free:
-            yield {n: v + 3 for n, v in small.items()} | {n: 3 for n in free}
+            yield {n: v + 3 for n, v in small.items()} | tiles(3)
         if names:
             # Other sizes, or with many dimensions the same ones turned: all of them meet in one loop nest.
             others = [_SMALL[(k + 4) % len(_SMALL)] + 12 * (k // len(_SMALL)) for k in range(len(names))]
             if len(names) > _FEW:
                 others = [*list(small.values())[2:], *list(small.values())[:2]]
             turned = dict(zip(names, others, strict=True))
-            yield turned | {n: 2 for n in free}
+            yield turned | tiles(2)
         return
     if any(steps.get(n, 0) > 1 for n in names):
         twice = {n: steps.get(n, 1) + _RAGGED[k % len(_RAGGED)] + k // len(_RAGGED) for k, n in enumerate(names)}
@@ -208,8 +216,9 @@ def _indices(d: Denotation) -> Iterator[Index]:
             yield from t.compared_indices(h)
 
 
-def _needed(i: Index, steps: dict[str, int]) -> None:
-    """For each size that is divided by a number, the largest such number."""
+def _needed(i: Index, steps: dict[str, int], lengths: dict[str, int]) -> None:
+    """For each size that is divided by a number, the largest such number; for each size that divides a number, the
+    largest such number."""
     for m, _ in i.terms:
         for a in m:
             match a:
@@ -218,7 +227,9 @@ def _needed(i: Index, steps: dict[str, int]) -> None:
                         for s in n.symbols():
                             if isinstance(s, Size):
                                 steps[s.name] = max(steps.get(s.name, 0), d.constant)
-                    _needed(n, steps)
+                    elif isinstance(d.atom, Size) and n.constant is not None:
+                        lengths[d.atom.name] = max(lengths.get(d.atom.name, 0), n.constant)
+                    _needed(n, steps, lengths)
                 case Min(args):
                     for x in args:
                         # A size that is compared with a number.
@@ -226,7 +237,7 @@ def _needed(i: Index, steps: dict[str, int]) -> None:
                         for s in x.symbols():
                             if isinstance(s, Size) and number > 1:
                                 steps[s.name] = max(steps.get(s.name, 0), number)
-                        _needed(x, steps)
+                        _needed(x, steps, lengths)
                 case _:
                     pass
 

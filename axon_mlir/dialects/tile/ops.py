@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, cast
 
@@ -67,6 +68,12 @@ LEVELS = ("strip", "block", "tile")
 """strip: one pass over HBM; block: resident on chip; tile: one instruction."""
 
 
+@lru_cache(maxsize=65536)
+def _parsed(expression: str, names: tuple[str, ...] = ()) -> Index:
+    """An index term with some names as variables; a loop asks for it each time that it is taken."""
+    return parse(expression, lambda n: of_var(Var(n)) if n in names else size_index(n))
+
+
 def _indices(walk: Denoter, values: Sequence[SSAValue]) -> list[Index]:
     return [walk.index(v) for v in values]
 
@@ -107,8 +114,7 @@ class IndexOp(IRDLOperation, Denotable, Interpretable):
         env: dict[Size | Var, int] = {
             Var(n.data): run.integer(v) for n, v in zip(self.names.data, self.operands_, strict=True)
         }
-        term = parse(self.expression.data, lambda n: of_var(Var(n)) if Var(n) in env else size_index(n))
-        run.bind(self.result, run.number(term, env))
+        run.bind(self.result, run.number(_parsed(self.expression.data, tuple(n.data for n in self.names.data)), env))
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
@@ -360,16 +366,18 @@ class ForOp(IRDLOperation, Denotable, Interpretable):
 
     def interpret(self, run: Interpreter) -> None:
         lower, upper = run.integer(self.lower), run.integer(self.upper)
-        step = run.number(parse(self.step.data))
-        carried: Sequence[np.ndarray | int] = [run.array(v) for v in self.inits]
+        step = run.number(_parsed(self.step.data))
+        # What iterations write into is copied once, not each time that something is written.
+        carried = [run.take(v) for v in self.inits]
         for start in range(lower, upper, step):
             run.bind(self.start, start)
             run.bind(self.extent, min(step, upper - start))
             for arg, value in zip(self.carried, carried, strict=True):
-                run.bind(arg, value)
-            carried = run.block(self.body.block)
+                run.give(arg, value)
+            run.block(self.body.block)
+            carried = [run.take(v) for v in self.yielded]
         for result, value in zip(self.results_, carried, strict=True):
-            run.bind(result, value)
+            run.give(result, value)
 
     # -- text ----------------------------------------------------------------------------------------------------
 
@@ -485,6 +493,7 @@ class EmptyOp(IRDLOperation, Denotable, Interpretable):
 
     def interpret(self, run: Interpreter) -> None:
         run.values[self.result] = run.garbage([run.integer(v) for v in self.sizes])
+        run.fresh.add(self.result)
 
 
 @irdl_op_definition
@@ -766,7 +775,7 @@ class StoreOp(IRDLOperation, Denotable, Interpretable):
         walk.bind(self.result, t.Comprehension(into.shape, variables, body, into.dtype))
 
     def interpret(self, run: Interpreter) -> None:
-        value, out = run.array(self.value), run.array(self.into).copy()
+        value, out = run.array(self.value), run.take(self.into)
         axes = self.axis_map()
         used = [a for a in axes if a is not None]
         if any(value.shape[a] != 1 for a in range(2) if a not in used):
@@ -780,7 +789,7 @@ class StoreOp(IRDLOperation, Denotable, Interpretable):
         if min(offsets, default=0) < 0 or out[slices].shape != tuple(sizes):
             raise AxonError(f"a store of {sizes} at {offsets} reaches outside a tensor of shape {out.shape}")
         out[slices] = part.reshape(sizes)
-        run.bind(self.result, out)
+        run.give(self.result, out)
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
@@ -878,12 +887,12 @@ class InsertOp(IRDLOperation, Denotable, Interpretable):
         walk.bind(self.result, insert(value, into, offsets))
 
     def interpret(self, run: Interpreter) -> None:
-        value, out = run.array(self.value), run.array(self.into).copy()
+        value, out = run.array(self.value), run.take(self.into)
         o = [run.integer(v) for v in self.offsets]
         if any(a < 0 or a + n > d for a, n, d in zip(o, value.shape, out.shape, strict=True)):
             raise AxonError(f"a region of {value.shape} at {o} reaches outside a tile of shape {out.shape}")
         out[o[0] : o[0] + value.shape[0], o[1] : o[1] + value.shape[1]] = value
-        run.bind(self.result, out)
+        run.give(self.result, out)
 
 
 def _axis_size(item: Node) -> Index:

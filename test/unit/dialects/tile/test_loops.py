@@ -410,6 +410,36 @@ func.func @regions(%x: tensor<6x8xf32>) -> tensor<6x8xf32> {{
 """  # noqa: E501
 
 
+WRITTEN_TWICE = f"""
+func.func @twice(%x: {T}) -> ({T}, {T}) {{
+  %zero = tile.index "0"
+  %M = tile.index "M"
+  %K = tile.index "K"
+  %out = tile.for m.tile (%m, %mn) = %zero to %M step "3" (collect %o = %x : {T}) {{
+    %a = tile.neutral "sum" (%mn, %K) : {TILE}
+    %n = tile.store %a into %o[%m along p, %zero along f] : {TILE}, {T}
+    tile.yield %n : {T}
+  }}
+  %last = tile.for m.tile (%m, %mn) = %zero to %M step "3" (carry %o = %out : {T}) {{
+    %row = tile.load %x[%m along p, %zero along f] (%mn, %K) : {T} -> {TILE}
+    %n = tile.store %row into %out[%m along p, %zero along f] : {TILE}, {T}
+    tile.yield %n : {T}
+  }}
+  func.return %out, %last : {T}, {T}
+}}
+"""
+
+
+def test_what_is_written_over_is_no_other_value() -> None:
+    # An argument that a loop starts from, a value that is used again, and one from outside a loop stay what they are.
+    x = np.arange(1.0, 15.0).reshape(7, 2)
+    given_x = x.copy()
+    zeros, last = evaluate_function(function(WRITTEN_TWICE), [x], Float64())
+    np.testing.assert_array_equal(x, given_x)
+    np.testing.assert_array_equal(zeros, np.zeros_like(x))
+    np.testing.assert_array_equal(last, np.where(np.arange(7)[:, None] == 6, x, 0))
+
+
 def test_regions_of_tiles() -> None:
     func = function(REGIONS.format(offset="5", into="six"))
     x = np.arange(48).reshape(6, 8)
