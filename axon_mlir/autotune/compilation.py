@@ -391,7 +391,11 @@ def sizes_of(func: FuncOp) -> dict[str, Any]:
     attribute = func.attributes.get("axon.sizes")
     if isinstance(attribute, DictionaryAttr):
         found = {k: _plain(v) for k, v in attribute.data.items()}
-        return {"generic": list(found.get("generic") or []), "fixed": list(found.get("fixed") or [])}
+        return {
+            "generic": list(found.get("generic") or []),
+            "fixed": list(found.get("fixed") or []),
+            **({"least": list(found["least"])} if "least" in found else {}),
+        }
     names = {s.name for shape in argument_shapes(func) for d in shape for s in d.symbols() if isinstance(s, Size)}
     return {"generic": sorted(names), "fixed": []}
 

@@ -23,6 +23,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from axon_mlir.dialects.tensor_hl import OPERATIONS
 from axon_mlir.frontend.places import Place
 from axon_mlir.frontend.recording import Node, Trace
+from axon_mlir.frontend.sizes import Specialisation
 from axon_mlir.semantics.index import Index
 from axon_mlir.semantics.shapes import element_type, tensor_type
 
@@ -92,24 +93,30 @@ def _describe(
     trace: Trace, arguments: Sequence[tuple[str, Node]], constants: Mapping[str, str], source: str
 ) -> dict[str, Attribute]:
     sizes = trace.sizes
-    fixed = [
-        DictionaryAttr(
-            {
-                "name": StringAttr(f.symbol),
-                "value": IntegerAttr(f.value, i64),
-                "where": StringAttr(str(f.place)),
-            }
-        )
-        for f in sizes.fixed
-    ]
     used = {s.name for _, node in arguments for term in trace.shape(node) for s in term.symbols()}
     generic = [n for n in sizes.generic() if n in used]
     return {
         "axon.arguments": ArrayAttr([StringAttr(n) for n, _ in arguments]),
         "axon.constants": DictionaryAttr({k: StringAttr(v) for k, v in constants.items()}),
         "axon.sizes": DictionaryAttr(
-            {"generic": ArrayAttr([StringAttr(n) for n in generic]), "fixed": ArrayAttr(fixed)}
+            {
+                "generic": ArrayAttr([StringAttr(n) for n in generic]),
+                "fixed": _specialised(sizes.fixed),
+                **({"least": _specialised(sizes.least)} if sizes.least else {}),
+            }
         ),
         "axon.values": DictionaryAttr({k: IntegerAttr(v, i64) for k, v in sizes.values().items() if k in used}),
         "axon.source": StringAttr(source),
     }
+
+
+def _specialised(found: Sequence[Specialisation]) -> ArrayAttr[Attribute]:
+    """Sizes, each with its number and where it was needed."""
+    return ArrayAttr(
+        [
+            DictionaryAttr(
+                {"name": StringAttr(f.symbol), "value": IntegerAttr(f.value, i64), "where": StringAttr(str(f.place))}
+            )
+            for f in found
+        ]
+    )

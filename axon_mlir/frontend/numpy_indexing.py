@@ -130,18 +130,17 @@ def _from_front(term: Index, extent: Index, why: str) -> Index:
 def _element(term: Index, extent: Index, axis: int) -> Index:
     sizes = current().sizes
     term = _from_front(term, extent, "an index")
-    if sizes.at_least(term, 0) and sizes.at_least(extent - term, 1):
-        return term
     number, bound = sizes.value_of(term), sizes.value_of(extent)
     if number is not None and bound is not None and not 0 <= number < bound:
         raise AxonError(f"index {number} is outside axis {axis} of size {bound}", where=str(here()))
-    # In bounds for the given sizes only: the axis is no longer generic.
-    sizes.force(extent, "indexing an element")
+    if not sizes.reach(term, 0) or not sizes.reach(extent - term, 1):
+        # In bounds for the given sizes only: the axis is no longer generic.
+        sizes.force(extent, "indexing an element")
     return sizes.resolve(term)
 
 
 def _span(item: slice[Any, Any, Any], extent: Index) -> tuple[Index, Index, int]:
-    """Offset, length and step of a slice, clamped to the axis as NumPy does."""
+    """Offset, length and step of a slice, clamped to the axis as NumPy does where the given sizes are clamped."""
     step_term = ix.const(1) if item.step is None else ops.read_size(item.step, "a slice")
     step = current().sizes.force(step_term, "the step of a slice")
     if step == 0:
@@ -154,15 +153,18 @@ def _span(item: slice[Any, Any, Any], extent: Index) -> tuple[Index, Index, int]
     known = current().sizes.value_of(length)
     if known is not None and known < 1:
         unsupported("an empty slice", "slices of at least one element")
+    if any(isinstance(bound, int) and bound for bound in (item.start, item.stop)):
+        # The program counts on elements at a position that it names.
+        current().sizes.reach(length, 1)
     return start, length, step
 
 
 def _clamp(term: Index, extent: Index, low: Index, high: Index) -> Index:
     sizes = current().sizes
     term = _from_front(term, extent, "a bound of a slice")
-    if not sizes.at_least(term - low, 0):
+    if not sizes.reach(term - low, 0):
         term = ix.maximum(term, low)
-    return term if sizes.at_least(high - term, 0) else ix.minimum(term, high)
+    return term if sizes.reach(high - term, 0) else ix.minimum(term, high)
 
 
 # -- arrays of positions -----------------------------------------------------------------------------------------------

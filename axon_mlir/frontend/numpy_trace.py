@@ -5,7 +5,7 @@
 
 * `axon.arguments`: names of the run-time parameters, in order
 * `axon.constants`: compile-time parameters and their values, as Python text
-* `axon.sizes`: `{generic = ["x0", ...], fixed = [{name, value, where}, ...]}`
+* `axon.sizes`: `{generic = ["x0", ...], fixed = [{name, value, where}, ...]}`; `least`, like `fixed`, where some are
 * `axon.values`: the number of each generic size that was given as one
 * `axon.source`: `file:line` of the function
 """

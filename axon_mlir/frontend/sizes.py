@@ -3,11 +3,13 @@
 
 Every axis of an argument that is given as a number other than 1 gets a fresh symbol. The program's operations unify
 symbols (a substitution, as in unification); forcing a size to a number *specialises* it, which is recorded with its
-line.
+line. A size that has to be at least a number, since a position or a slice is inside for the given numbers, stays
+generic from there on: it becomes a number and a symbol (`x0 = 4 + x0_`), which is recorded too.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -21,7 +23,7 @@ from axon_mlir.semantics.index import Size as Symbol
 
 @dataclass(frozen=True)
 class Specialisation:
-    """A symbol that the program forced to a number, and where."""
+    """A symbol that the program forced to a number, or to be at least one, and where."""
 
     symbol: str
     value: int
@@ -35,6 +37,8 @@ class SizeTable:
         self._bound: dict[Symbol | Var, Index] = {}
         self._rank: dict[Symbol, tuple[int, int]] = {}
         self._values: dict[Symbol | Var, int] = {}
+        self._least: dict[Symbol, Specialisation] = {}
+        """Representative -> the size that it is the rest of, with its least number."""
         self.fixed: list[Specialisation] = []
 
     # -- symbols ------------------------------------------------------------------------------------------------------
@@ -78,6 +82,11 @@ class SizeTable:
             if symbol not in self._bound and value is not None:
                 known[symbol.name] = value
         return known
+
+    @property
+    def least(self) -> list[Specialisation]:
+        """Sizes that have to be at least a number other than 1, in order of appearance."""
+        return [known for symbol, known in self._least.items() if symbol not in self._bound]
 
     def generic(self) -> list[str]:
         """The symbols that stayed symbolic and are their own representatives, in order of appearance."""
@@ -144,9 +153,9 @@ class SizeTable:
         """
         pairs = [
             (s, t)
-            for s in a.symbols() - b.symbols()
-            for t in b.symbols() - a.symbols()
-            if isinstance(s, Symbol) and isinstance(t, Symbol) and s in self._values
+            for s in a.symbols()
+            for t in b.symbols()
+            if s != t and isinstance(s, Symbol) and isinstance(t, Symbol) and s in self._values
             if self._values[s] == self._values.get(t)
         ]
         for s, t in sorted(pairs, key=str):
@@ -166,14 +175,19 @@ class SizeTable:
         Of the sizes given as numbers; how a size that the user has named is made up is for the user to say.
         """
         for atom in {atom for monomial, _ in (a - b).terms for atom in monomial if isinstance(atom, Div)}:
-            symbol, divisor = atom.numerator.atom, atom.denominator
+            symbols, divisor = atom.numerator.symbols(), atom.denominator
+            symbol = next(iter(symbols)) if len(symbols) == 1 else None
             value, by = self._values.get(symbol) if isinstance(symbol, Symbol) else None, self.value_of(divisor)
-            if not isinstance(symbol, Symbol) or value is None or not by or value % by or self._rank[symbol][0] == 0:
+            if not isinstance(symbol, Symbol) or value is None or not by or self._rank[symbol][0] == 0:
                 continue
-            quotient = ix.of_var(ix.fresh_var("quotient"))
-            if symbol in divisor.symbols() or (a - b).substitute({symbol: divisor * quotient}) != 0:
+            more = (atom.numerator - ix.size(symbol.name)).constant
+            if more is None or (value + more) % by:
                 continue
-            self._bind(symbol, divisor * (self.fresh(symbol.name, value // by) if value != by else ix.const(1)))
+            quotient, number = ix.of_var(ix.fresh_var("quotient")), (value + more) // by
+            if symbol in divisor.symbols() or (a - b).substitute({symbol: divisor * quotient - more}) != 0:
+                continue
+            whole = self.fresh(symbol.name, number) if number != 1 else ix.const(1)
+            self._bind(symbol, divisor * whole - more)
             return True
         return False
 
@@ -188,8 +202,15 @@ class SizeTable:
         if value is not None and isinstance(atom, Symbol):
             self._values.setdefault(atom, value)
         if term.constant is not None:
-            self.fixed.append(Specialisation(symbol.name, term.constant, here()))
+            self.fixed.append(self._fixed(symbol, term.constant))
         self._bound[symbol] = term
+
+    def _fixed(self, symbol: Symbol, value: int) -> Specialisation:
+        """What is recorded of a symbol that becomes a number: the size that it is the rest of, if it is."""
+        known = self._least.get(symbol)
+        return Specialisation(
+            *((symbol.name, value) if known is None else (known.symbol, known.value - 1 + value)), here()
+        )
 
     def _show(self, term: Index) -> str:
         value = self.value_of(term)
@@ -204,6 +225,35 @@ class SizeTable:
     def at_least(self, term: Index, bound: int) -> bool:
         """Whether `term >= bound` holds for all sizes >= 1 (False: not known)."""
         return at_least(self.resolve(term), bound)
+
+    def reach(self, term: Index, bound: int) -> bool:
+        """Whether `term >= bound` holds for all sizes, if need be from a least number of one of them on.
+
+        A number is given up as the least one only where the term reaches the bound for the numbers that were given.
+        """
+        term = self.resolve(term)
+        if self.at_least(term, bound):
+            return True
+        given = self.value_of(term)
+        if given is None or given < bound:
+            return False
+        for symbol in sorted((s for s in term.symbols() if isinstance(s, Symbol)), key=self._rank.__getitem__):
+
+            def enough(more: int, symbol: Symbol = symbol) -> bool:
+                return self.at_least(term.substitute({symbol: ix.size(symbol.name) + more}), bound)
+
+            most = self._values[symbol] - 1
+            if most < 1 or not enough(most):
+                continue
+            more = bisect_left(range(1, most), True, key=enough) + 1
+            rest = self.fresh(symbol.name, self._values[symbol] - more)
+            known = self._least.pop(symbol, Specialisation(symbol.name, 1, here()))
+            self._bind(symbol, rest + more)
+            (new,) = rest.symbols()
+            assert isinstance(new, Symbol)
+            self._least[new] = Specialisation(known.symbol, known.value + more, here())
+            return True
+        return False
 
     def force(self, term: Index, why: str) -> int:
         """The number of a size, specialising every symbol in it."""
@@ -221,7 +271,7 @@ class SizeTable:
                     "or a program that is generic in it",
                 )
             if isinstance(symbol, Symbol):
-                self.fixed.append(Specialisation(symbol.name, value, place))
+                self.fixed.append(self._fixed(symbol, value))
                 self._bound[symbol] = ix.const(value)
         number = self.resolve(term).constant
         assert number is not None

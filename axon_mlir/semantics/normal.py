@@ -951,6 +951,8 @@ class Normalizer:
             return self._log(args[0])
         if function in WHOLE:
             return self._of_whole(function, args[0])
+        if function == "round" and args[0].constant is not None:
+            return constant(Fraction(round(args[0].constant)))
         if function in ODD | EVEN and args[0].terms:
             return self._with_parity(function, args[0])
         self.lemmas.add("congruence")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Numbers of a kernel in an exact run: shape entries divide exactly, literals are read as their shortest decimal."""
+"""Numbers of a kernel in an exact run: integers divide exactly, literals are read as their shortest decimal."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 READ_LITERAL = "__axon_decimal__"
-"""The name under which a kernel's module finds `decimal` in an exact run."""
+"""The name under which a kernel's module finds `literal` in an exact run."""
 
 
 class ExactInt(int):
@@ -91,15 +91,25 @@ def exact_number(value: Any) -> Any:
     return decimal(value) if isinstance(value, float) else value
 
 
+def literal(value: Any) -> Any:
+    """What a kernel writes, as an exact run sees it: the text of a float, or a number that is divided."""
+    return decimal(value) if isinstance(value, str) else exact_number(value)
+
+
 class _Literals(ast.NodeTransformer):
-    """Every floating literal, and `math.pi`, becomes a call that reads it as a decimal."""
+    """Every floating literal, `math.pi`, and what is divided become calls that read them exactly."""
 
     def visit_Constant(self, node: ast.Constant) -> ast.expr:
         if type(node.value) is not float or not math.isfinite(node.value):
             return node
-        name = ast.Name(READ_LITERAL, ast.Load())
-        call = ast.Call(name, [ast.Constant(repr(node.value))], [])
-        return ast.fix_missing_locations(ast.copy_location(call, node))
+        return _read(ast.Constant(repr(node.value)), node)
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
+        self.generic_visit(node)
+        if isinstance(node.op, ast.Div):
+            # The quotient of two integers is a fraction, as is that of a size and an integer.
+            node.left = _read(node.left, node.left)
+        return node
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
         match node:
@@ -111,6 +121,11 @@ class _Literals(ast.NodeTransformer):
 
     def visit_MatchValue(self, node: ast.MatchValue) -> ast.MatchValue:
         return node
+
+
+def _read(value: ast.expr, at: ast.expr) -> ast.expr:
+    call = ast.Call(ast.Name(READ_LITERAL, ast.Load()), [value], [])
+    return ast.fix_missing_locations(ast.copy_location(call, at))
 
 
 def exact_literals(tree: ast.Module) -> ast.Module:

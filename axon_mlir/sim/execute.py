@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from axon_mlir.errors import AxonError
 from axon_mlir.sim.dtypes import DTYPES, DType, dtype_of
 from axon_mlir.sim.elements import elements
-from axon_mlir.sim.exact import READ_LITERAL, decimal, exact_literals, exact_number
+from axon_mlir.sim.exact import READ_LITERAL, exact_literals, exact_number, literal
 from axon_mlir.sim.failures import KernelFailure, Misuse, UnknownName
 from axon_mlir.sim.instructions import bind_instructions
 from axon_mlir.sim.limits import limits_of
@@ -91,7 +91,7 @@ def _load(path: Path, machine: Machine) -> ModuleType:
     module.__file__ = str(path)
     if machine.elements.exact:
         tree = exact_literals(tree)
-        module.__dict__[READ_LITERAL] = decimal
+        module.__dict__[READ_LITERAL] = literal
     try:
         exec(compile(tree, str(path), "exec"), module.__dict__)
     except (AxonError, MemoryError):

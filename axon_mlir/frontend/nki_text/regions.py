@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from axon_mlir.errors import UnsupportedError
 from axon_mlir.frontend.nki_text.values import Slice, Storage, Value, View
-from axon_mlir.semantics.index import Index, const
+from axon_mlir.semantics.index import Index, Monomial, const
 
 Require = Callable[[Index, Index], None]
 """Records that the first term must be at most the second."""
@@ -150,24 +150,32 @@ def _times(a: Index, b: Index) -> int | None:
 
 
 def divided(term: Index, stride: Index) -> tuple[Index, Index]:
-    """(q, r) with `term = stride * q + r`, as much in q as the monomials show."""
-    if len(stride.terms) != 1:
-        return const(0), term
-    (factors, scale), *_ = stride.terms
-    quotient, rest = const(0), const(0)
-    for monomial, coefficient in term.terms:
-        left = list(monomial)
-        whole = True
-        for atom in factors:
-            if atom in left:
-                left.remove(atom)
-            else:
-                whole = False
-        part = Index({monomial: coefficient})
-        if not whole:
-            rest = rest + part
-            continue
-        q = Index({tuple(left): coefficient // scale})
-        quotient = quotient + q
-        rest = rest + (part - q * stride)
-    return quotient, rest
+    """(q, r) with `term = stride * q + r`, as much in q as the monomials show: the polynomial division by the greatest
+    monomial of the stride."""
+    factors, scale = max(stride.terms, key=_degree)
+    quotient, rest = const(0), term
+    while True:
+        # A step takes a monomial away, and brings in smaller ones only.
+        shown = [(m, left, c // scale) for m, c in rest.terms if (left := _without(m, factors)) is not None]
+        fitting = [(m, left, times) for m, left, times in shown if times]
+        if not fitting:
+            return quotient, rest
+        _, left, times = max(fitting, key=_degree)
+        q = Index({left: times})
+        quotient, rest = quotient + q, rest - q * stride
+
+
+def _degree(term: tuple[Monomial, *tuple[object, ...]]) -> tuple[int, list[str]]:
+    """The graded order of monomials; in each the atoms stand in their own order."""
+    monomial = term[0]
+    return len(monomial), [str(a) for a in monomial]
+
+
+def _without(monomial: Monomial, factors: Monomial) -> Monomial | None:
+    """A monomial divided by another; None where that is no monomial."""
+    left = list(monomial)
+    for atom in factors:
+        if atom not in left:
+            return None
+        left.remove(atom)
+    return tuple(left)

@@ -15,7 +15,7 @@ from itertools import pairwise
 from axon_mlir.semantics import terms as t
 from axon_mlir.semantics.bounds import nonnegative
 from axon_mlir.semantics.guards import Guards
-from axon_mlir.semantics.index import Index, Size, Var, const, fresh_var, of_var
+from axon_mlir.semantics.index import Index, Size, Var, ceil_div, const, fresh_var, of_var
 from axon_mlir.semantics.remainders import MOST, divides, remainder
 from axon_mlir.semantics.walk import subterms
 
@@ -82,17 +82,19 @@ def _breakpoints(value: t.Comprehension, v: Var) -> list[Index]:
     for c in _conditions(value):
         gap = c.right - c.left
         factor = gap.coefficient(v)
-        if factor is None or factor.constant not in (1, -1) or not _sizes_only(gap - factor * of_var(v)):
+        by = factor.constant if factor is not None else None
+        if factor is None or not by or not _sizes_only(gap - factor * of_var(v)):
             continue
-        zero = -factor * (gap - factor * of_var(v))
-        # The gap is zero at v = zero; the relation changes there, or one further on.
+        rest = gap - factor * of_var(v)
+        # The gap is zero at v = -rest / by; the relation changes at the first whole number from there on, or behind it.
         strict = c.relation == "<"
         if c.relation == "==":
+            zero = ceil_div(-rest if by > 0 else rest, abs(by))
             found |= {zero: None, zero + 1: None}
-        elif factor == 1:
-            found[zero + 1 if strict else zero] = None
+        elif by > 0:
+            found[(-rest // by) + 1 if strict else ceil_div(-rest, by)] = None
         else:
-            found[zero if strict else zero + 1] = None
+            found[ceil_div(rest, -by) if strict else rest // -by + 1] = None
     return list(found)
 
 

@@ -15,6 +15,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from axon_mlir.semantics import terms as t
+from axon_mlir.semantics.denotation import UNDEFINED, is_whole
 from axon_mlir.semantics.domains import Floats
 from axon_mlir.semantics.evaluate import evaluate_comprehension
 from axon_mlir.semantics.index import Index, Size, Var, ceil_div, const, fresh_var, minimum, of_var, size
@@ -591,3 +592,14 @@ def test_a_wrong_lemma_would_be_noticed() -> None:
     x, y = DIFFERENT["root of a square"]
     assert Wrong().term(x) == Wrong().term(y)
     assert not agree(x, y)
+
+
+def test_the_nearest_integer_of_a_number_is_one() -> None:
+    for value in (0, 1, Fraction(5, 2), Fraction(7, 2), Fraction(-3, 4)):
+        assert form(t.Apply("round", (t.number(value),))) == form(t.number(round(value)))
+
+
+def test_what_nobody_has_written_does_not_make_an_integer_a_number() -> None:
+    unwritten = t.Read(UNDEFINED, ())
+    mask = t.Select(t.less(of_var(Var("i")), const(3)), t.ONE, unwritten)
+    assert is_whole(mask, ()) and not is_whole(t.Read("x", ()), ())

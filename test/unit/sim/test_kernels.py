@@ -107,6 +107,22 @@ def test_product_in_rationals_is_exact() -> None:
     assert result.outputs[0].tolist() == [[Fraction(1, 5) - 1]]
 
 
+def test_quotients_of_literals_are_exact(tmp_path: Path) -> None:
+    text = (KERNELS.read_text().split("@nki.jit")[0]) + (
+        "@nki.jit\ndef parts(x):\n"
+        "    out = nl.ndarray((1, 1), dtype=nl.float32, buffer=nl.shared_hbm)\n"
+        "    tile = nl.ndarray((1, 1), dtype=nl.float32, buffer=nl.sbuf)\n"
+        "    nisa.dma_copy(dst=tile, src=x)\n"
+        "    nisa.tensor_scalar(dst=tile, data=tile, op0=nl.multiply, operand0=1 / 65)\n"
+        "    nisa.dma_copy(dst=out, src=tile)\n"
+        "    return out\n"
+    )
+    (tmp_path / "parts.py").write_text(text)
+    ones = TypedArray(np.array([[Fraction(1)]], dtype=object), "float32")
+    result = execute(tmp_path / "parts.py", "parts", [ones], device="trn2", domain="rational")
+    assert result.outputs[0].tolist() == [[Fraction(1, 65)]]
+
+
 def test_floats_enter_the_field_exactly() -> None:
     x, w = normal((4, 6), np.float32, 1), normal((1, 6), np.float32, 2)
     found = execute(KERNELS, "product", [x, w.reshape(6, 1)], device="trn2", domain="field")

@@ -46,6 +46,18 @@ def assigned(x: Any) -> Any:
     return y
 
 
+def stepped(x: Any) -> Any:
+    y = x.copy()
+    y[5:23:2] += 1
+    return np.tanh(y)
+
+
+def table(x: Any) -> Any:
+    return np.where(
+        np.arange(x.shape[1]) >= 3, np.take(x, np.minimum(np.abs(np.arange(4) - 2), 7), axis=0).sum(0), x[2]
+    )
+
+
 def interleaved(x: Any, y: Any) -> Any:
     z = np.empty((2 * x.shape[0], x.shape[1]))
     z[0::2] = x + y
@@ -61,6 +73,8 @@ def attention(q: Any, k: Any, v: Any) -> Any:
 
 PROGRAMS: dict[str, Program] = {
     "rows in the middle, if there are so many": (["f32[70,130]"], assigned),
+    "every second row of some": (["f32[33,130]"], stepped),
+    "a mask of known truth": (["f32[33,64]"], table),
     "every second row": (["f32[70,30]", "f32[70,30]"], interleaved),
     "side by side": (["f32[5,130]"], lambda x: np.stack([x, np.exp(x)], axis=2)),
     "twice side by side": (["f32[5,130]"], lambda x: np.stack([x, x], axis=2)),
