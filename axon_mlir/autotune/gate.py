@@ -307,15 +307,13 @@ class Yardstick:
             references = [np.asarray(r) for r in evaluate_function(func, arrays, Float64())]
             if not all(_finite(r) for r in references):
                 return Yardstick((), (), "the program is not finite in float64")
-            inside = evaluate_function(func, arrays, Float32(), typed="factors")
-            own = _LazyOwn(func, arrays)
+            inside, own = _Lazy(func, arrays, typed="factors"), _Lazy(func, arrays, typed=True)
             tolerances: list[float] = []
             for n, (dtype, reference) in enumerate(zip(dtypes, references, strict=True)):
                 if dtype not in UNIT_ROUNDOFF:
                     tolerances.append(0.0)
                     continue
-                # The program's own evaluation is dear at large shapes: only where it matters.
-                candidate = own.output(n) if dtype == "f32" else inside[n].astype(NUMPY_DTYPES[dtype])
+                candidate = own.output(n) if dtype == "f32" else inside.output(n).astype(NUMPY_DTYPES[dtype])
                 if not _finite(candidate):
                     return Yardstick((), (), f"the program is not finite when evaluated in {dtype}")
                 error = relative_l2(candidate, reference)
@@ -347,18 +345,19 @@ class Yardstick:
         return worst
 
 
-class _LazyOwn:
-    """The program with each operation rounded to its type, evaluated when asked for."""
+class _Lazy:
+    """The program in fp32, evaluated when asked for: at large shapes that is dear. `typed`: what is rounded."""
 
-    def __init__(self, func: FuncOp, arrays: Sequence[Array]):
+    def __init__(self, func: FuncOp, arrays: Sequence[Array], *, typed: Literal[True, "factors"]):
         self._func = func
         self._arrays = arrays
+        self._typed: Literal[True, "factors"] = typed
         self._outputs: list[Array] | None = None
 
     def output(self, number: int) -> Array:
         """One output."""
         if self._outputs is None:
-            self._outputs = evaluate_function(self._func, self._arrays, Float32(), typed=True)
+            self._outputs = evaluate_function(self._func, self._arrays, Float32(), typed=self._typed)
         return self._outputs[number]
 
 
@@ -380,7 +379,7 @@ def relative_l2(value: Array, reference: Array) -> float:
 
 
 def _finite(array: Array) -> bool:
-    return bool(np.isfinite(np.asarray(array).astype(np.float64)).all())
+    return bool(np.isfinite(array).all())
 
 
 def _ratio(error: float, tolerance: float) -> float:

@@ -138,12 +138,16 @@ class Interpreter:
             return tuple(self._concrete(x) for x in cast("Sequence[Any]", value))
         return value
 
-    def block(self, block: Block) -> Sequence[np.ndarray | int]:
-        """Run a block; the values its terminator passes on."""
+    def block(self, block: Block, *, once: bool = False) -> Sequence[np.ndarray | int]:
+        """Run a block; the values its terminator passes on. `once`: it is not run again, and forgets each value after
+        its last use."""
+        dead = last_uses(block) if once else {}
         for op in block.ops:
             if op is block.last_op and not isinstance(op, Interpretable | HasMeaning):
                 return [self.values[v] for v in op.operands]
             self.operation(op)
+            for v in dead.get(op, ()):
+                self.values.pop(v, None)
         return []
 
     def operation(self, op: Operation) -> None:
@@ -158,6 +162,18 @@ class Interpreter:
                 self.bind(r, value)
         elif not isinstance(op, ReturnOp):
             raise AxonError(f"'{op.name}' cannot be executed", where=place(op))
+
+
+def last_uses(block: Block) -> dict[Operation, list[SSAValue]]:
+    """Operation of a block -> the values made in the block that nothing after it uses."""
+    out: dict[Operation, list[SSAValue]] = {}
+    seen: set[SSAValue] = set()
+    for op in reversed(list(block.ops)):
+        used = [v for inner in op.walk() for v in inner.operands if block_of(v) is block]
+        fresh = [v for v in dict.fromkeys([*used, *op.results]) if v not in seen]
+        seen.update(fresh)
+        out[op] = fresh
+    return out
 
 
 def block_of(v: SSAValue) -> Block | None:
@@ -225,6 +241,6 @@ def evaluate_function(
         elif isinstance(domain, Field):
             array = array.astype(np.int64)
         run.bind(arg, array)
-    run.block(func.body.block)
-    last = func.body.block.last_op
-    return [run.array(v) for v in last.operands] if last is not None else []
+    values = run.block(func.body.block, once=True)
+    assert all(isinstance(v, np.ndarray) for v in values)
+    return cast("list[np.ndarray]", list(values))

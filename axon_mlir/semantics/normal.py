@@ -559,6 +559,8 @@ class Normalizer:
                         others = make_poly({m: k for m, k in p.terms if m not in (m1, m2)})
                         return self.add(others, self.scale(self.mul(make_poly({rest: Fraction(1)}), whole), c))
         present = dict(p.terms)
+        if len(present) < 2:
+            return p
         for (rest, size, _), found in parts.items():
             for m1, a, plus in found:
                 whole = self._with_neighbour(present, make_poly({rest: size if plus else -size}), m1, a)
