@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from axon_mlir.frontend import operations as ops
+from axon_mlir.frontend.element_types import kind
 from axon_mlir.frontend.numpy_shapes import copy
 from axon_mlir.frontend.traced import (
     NAMED_UFUNCS,
@@ -121,28 +122,58 @@ def power(x1: Any, x2: Any) -> Any:
             return ops.elementwise("power", x1, exponent, floats=floats)
 
 
-@numpy_ufunc(np.bitwise_and, np.logical_and)
+@numpy_ufunc(np.logical_and)
 def _and(x1: Any, x2: Any) -> Any:
     return ops.select(_truth(x1), _truth(x2), False)
 
 
-@numpy_ufunc(np.bitwise_or, np.logical_or)
+@numpy_ufunc(np.logical_or)
 def _or(x1: Any, x2: Any) -> Any:
     return ops.select(_truth(x1), True, _truth(x2))
 
 
-@numpy_ufunc(np.bitwise_xor, np.logical_xor)
+@numpy_ufunc(np.logical_xor)
 def _xor(x1: Any, x2: Any) -> Any:
     return ops.compare("ne", _truth(x1), _truth(x2))
 
 
-@numpy_ufunc(np.invert, np.logical_not)
+@numpy_ufunc(np.logical_not)
 def _not(x: Any) -> Any:
     return ops.select(_truth(x), False, True)
 
 
+@numpy_ufunc(np.bitwise_and)
+def _bitwise_and(x1: Any, x2: Any) -> Any:
+    return _and(_bit(x1), _bit(x2))
+
+
+@numpy_ufunc(np.bitwise_or)
+def _bitwise_or(x1: Any, x2: Any) -> Any:
+    return _or(_bit(x1), _bit(x2))
+
+
+@numpy_ufunc(np.bitwise_xor)
+def _bitwise_xor(x1: Any, x2: Any) -> Any:
+    return _xor(_bit(x1), _bit(x2))
+
+
+@numpy_ufunc(np.invert)
+def _invert(x: Any) -> Any:
+    if kind(ops.as_tensor(x).node.dtype) == 1:
+        # Two's complement.
+        return ops.elementwise("sub", -1, x)
+    return _not(_bit(x))
+
+
 def _truth(x: Any) -> TracedTensor:
+    """What is not zero."""
+    t = ops.as_tensor(x)
+    return TracedTensor(t.node) if t.node.dtype == "i1" else ops.compare("ne", t, 0)
+
+
+def _bit(x: Any) -> TracedTensor:
+    """A truth value, which is a single bit."""
     t = ops.as_tensor(x)
     if t.node.dtype != "i1":
-        unsupported(f"logic on {t.node.dtype} arrays", "comparisons: (x > 0) & (y > 0)")
-    return TracedTensor(t.node)
+        unsupported(f"bitwise logic on {t.node.dtype} arrays", "truth values: (x > 0) & (y > 0), np.logical_and(x, y)")
+    return t

@@ -95,6 +95,8 @@ def test_norms(shape: Any, seed: int, order: Any, keepdims: bool, data: st.DataO
         lambda x: np.fmax(x, 0.5) - np.fmin(x, 1), lambda x: x.astype(int) + x.astype(np.int32) + x.astype(bool),
         lambda x: np.where((x > 0) ^ (x < 1), x, 2), lambda x: np.where(np.logical_xor(x > 0, x < 1) | (x == 0), 1, x),
         lambda x: np.clip(x, None, 1) + np.clip(x, 0, None) + x.clip(0, 1), lambda x: (x > 0).astype(float),
+        lambda x: np.where(np.logical_not(x) | np.logical_and(x, x > 1), 2, 3), lambda x: ~x.astype(np.int32) + 1,
+        lambda x: np.where(~(x > 0) & np.logical_or(x, 0), x, 1),
     ],
 )  # fmt: skip
 def test_elementwise(function: Callable[..., Any]) -> None:

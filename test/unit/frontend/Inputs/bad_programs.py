@@ -44,6 +44,10 @@ def mask(x):
     return x[x > 0]  # HERE: indexing with truth values (the shape depends on data) is not supported
 
 
+def bits(x):
+    return (x * 4).astype(np.int32) & 1  # HERE: bitwise logic on i32 arrays is not supported
+
+
 def float_positions(x):
     return x[x]  # HERE: indexing with an array of f32 is not supported
 
