@@ -218,7 +218,7 @@ def prove_functions(
     goal = goal_of(before, after, left, right) if cache is not None else None
     known = cache.recall(goal, whole=whole) if cache is not None and goal is not None else None
     if use_filter and not (known is not None and known.filtered):
-        # A program in loops is slow to run, and mostly right: the other inputs are for where the proof fails.
+        # A program in loops is slow to run, and mostly right: other sizes and inputs are for where the proof fails.
         found = refute(
             before, after, dict(unified.after), (left, right), narrowed=unified.before, few=is_lowered(after)
         )

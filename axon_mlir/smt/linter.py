@@ -57,18 +57,27 @@ def lint_text(text: str, obligation: str) -> None:
 def lint_assertions(assertions: Iterable[Any], obligation: str) -> None:
     """Raise ForbiddenQuery unless every assertion, as Z3 reads it, is ground and of the three sorts."""
     seen: set[int] = set()
-    pending: list[Any] = list(assertions)
-    while pending:
-        e = pending.pop()
-        key = e.get_id()
+    kept: list[Any] = list(assertions)
+    context: Any = kept[0].ctx.ref() if kept else None
+    asts: list[Any] = [e.as_ast() for e in kept]
+    while asts:
+        # Not as objects of Python: a query has thousands of nodes.
+        e = asts.pop()
+        key = _z3.Z3_get_ast_id(context, e)
         if key in seen:
             continue
         seen.add(key)
-        if _z3.is_quantifier(e) or _z3.is_var(e):
-            kind = "a lambda" if _z3.is_quantifier(e) and e.is_lambda() else "a quantifier"
-            raise ForbiddenQuery(f"{obligation}: holds {kind}")
-        if e.sort().kind() not in _ALLOWED_SORTS:
-            raise ForbiddenQuery(f"{obligation}: holds an expression of sort {e.sort()}")
-        if e.decl().kind() == z3.Z3_OP_RECURSIVE:
-            raise ForbiddenQuery(f"{obligation}: holds a recursive function: {e.decl().name()}")
-        pending.extend(e.children())
+        kind = _z3.Z3_get_ast_kind(context, e)
+        if kind in (z3.Z3_QUANTIFIER_AST, z3.Z3_VAR_AST):
+            said = "a lambda" if _z3.Z3_is_lambda(context, e) else "a quantifier"
+            raise ForbiddenQuery(f"{obligation}: holds {said}")
+        sort = _z3.Z3_get_sort(context, e)
+        if _z3.Z3_get_sort_kind(context, sort) not in _ALLOWED_SORTS:
+            raise ForbiddenQuery(f"{obligation}: holds an expression of sort {_z3.Z3_sort_to_string(context, sort)}")
+        if kind == z3.Z3_APP_AST:
+            app = _z3.Z3_to_app(context, e)
+            declaration = _z3.Z3_get_app_decl(context, app)
+            if _z3.Z3_get_decl_kind(context, declaration) == z3.Z3_OP_RECURSIVE:
+                name = _z3.Z3_func_decl_to_string(context, declaration)
+                raise ForbiddenQuery(f"{obligation}: holds a recursive function: {name}")
+            asts += [_z3.Z3_get_app_arg(context, app, n) for n in range(_z3.Z3_get_app_num_args(context, app))]

@@ -45,3 +45,10 @@ def test_steps_over_symbolic_lengths_stay_small() -> None:
     found = list(sample_sizes(func, (denotation, denotation)))
     assert found
     assert all(sizes["s"] in (2, 3) for sizes in found)
+
+
+def test_a_loop_over_a_length_with_a_large_number_in_it_is_taken_a_few_times() -> None:
+    func, denotation = denoted(LOOP.replace("2048x?", "?x?").replace("2048", "118 + M"))
+    found = list(sample_sizes(func, (denotation, denotation)))
+    assert found
+    assert all(1 < (118 + sizes["M"]) / sizes["s"] < 10 for sizes in found)
