@@ -156,6 +156,9 @@ def _span(item: slice[Any, Any, Any], extent: Index) -> tuple[Index, Index, int]
     if any(isinstance(bound, int) and bound for bound in (item.start, item.stop)):
         # The program counts on elements at a position that it names.
         current().sizes.reach(length, 1)
+    if current().sizes.resolve(length) == 1:
+        # One element lies in no steps.
+        step = 1
     return start, length, step
 
 

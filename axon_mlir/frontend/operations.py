@@ -386,6 +386,9 @@ def insert(x: TracedTensor, part: TracedTensor, offsets: Sequence[Index], steps:
         part = flip(part, backwards)
         offsets = [o + (n - 1) * s if s < 0 else o for o, n, s in zip(offsets, part.terms, steps, strict=True)]
         steps = [abs(s) for s in steps]
+    for offset, step in zip(offsets, steps, strict=True):
+        # Which elements stay is a question of remainders.
+        current().sizes.remainder(offset, step, "assigning in steps")
     attributes = {"offsets": tuple(offsets), "steps": tuple(steps)}
     node = current().record("insert", (x.node, part.node), x.terms, part.node.dtype, attributes)
     return TracedTensor(node, weak=x.weak and part.weak)

@@ -255,6 +255,24 @@ class SizeTable:
             return True
         return False
 
+    def remainder(self, term: Index, by: int, why: str) -> None:
+        """Make `term % by` a number: sizes of it become multiples and their own remainder (`x0 = 2 * x0_ + 1`)."""
+        divided: set[Symbol] = set()
+        while True:
+            term = self.resolve(term)
+            if all(not monomial or factor % by == 0 for monomial, factor in term.terms):
+                return
+            symbols = [s for s in term.symbols() if isinstance(s, Symbol) and self._values.get(s, 0) >= by]
+            # A size is divided once.
+            symbol = max((s for s in symbols if s not in divided), key=self._rank.__getitem__, default=None)
+            if symbol is None:
+                self.force(term, why)
+                return
+            value = self._values[symbol]
+            quotient = self.fresh(symbol.name, value // by)
+            divided |= {s for s in quotient.symbols() if isinstance(s, Symbol)}
+            self._bind(symbol, by * quotient + value % by)
+
     def force(self, term: Index, why: str) -> int:
         """The number of a size, specialising every symbol in it."""
         term = self.resolve(term)

@@ -16,7 +16,7 @@ from itertools import permutations
 from axon_mlir.semantics import terms as t
 from axon_mlir.semantics.denotation import range_of
 from axon_mlir.semantics.functions import MONOIDS, Monoid
-from axon_mlir.semantics.index import Index, Size, Var, branches, ceil_div, const, fresh_var, minimum, of_var
+from axon_mlir.semantics.index import Div, Index, Size, Var, branches, ceil_div, const, fresh_var, minimum, of_var
 from axon_mlir.semantics.spelling import spelled
 from axon_mlir.semantics.walk import Context
 
@@ -97,7 +97,7 @@ class Guards:
         if monoid is None:
             return x
         operands = list(_operands(x, monoid))
-        parts = [p for p in operands if p != t.number(monoid.neutral)]
+        parts = [p for p in operands if p != t.number(monoid.neutral) and not self._empty(p, monoid, context)]
         for a, b in permutations([p for p in parts if isinstance(p, t.Fold) and p.monoid == monoid.name], 2):
             assert isinstance(a, t.Fold) and isinstance(b, t.Fold)
             here: dict[Size | Var, Index] = {b.var: of_var(Var("k"))}
@@ -114,6 +114,12 @@ class Guards:
         if not once or len(once) == len(operands):
             return x
         return reduce(lambda p, q: t.Apply(x.function, (p, q)), once)
+
+    def _empty(self, x: t.Term, monoid: Monoid, context: Context) -> bool:
+        """Whether a term is a fold over what whole tiles before this place cover, where there are none."""
+        if not isinstance(x, t.Fold) or x.monoid != monoid.name or not _divided(x.extent):
+            return False
+        return self.follows(context, t.at_most(x.extent, const(0)))
 
     def condition(self, c: t.Condition, context: Context) -> t.Condition:
         """The condition without what the context decides."""
@@ -165,6 +171,11 @@ def _tilings(x: t.Fold, extent: Index) -> Iterator[tuple[Index, Index]]:
         length = minimum(*rest) if rest else x.extent * step
         if x.var not in length.symbols():
             yield length, step
+
+
+def _divided(i: Index) -> bool:
+    """Whether an index is a multiple of a quotient."""
+    return len(i.terms) == 1 and any(isinstance(a, Div) for a in i.terms[0][0])
 
 
 def _operands(x: t.Term, monoid: Monoid) -> Iterator[t.Term]:

@@ -122,7 +122,8 @@ def contraction_of(c: Computation) -> _Contraction | None:
         return None
     m = tuple(d for d in kept if d in sides[0] and d not in sides[1])
     n = tuple(d for d in kept if d in sides[1] and d not in sides[0])
-    both = tuple(d for d in kept if d in sides[0] and d in sides[1])
+    # What is spread along a dimension is made for each of its indices.
+    both = tuple(d for d in kept if (d in sides[0]) == (d in sides[1]))
     alone = [d for group in (m, n) for d in group[-1:] if d in c.single]
     return _Contraction(
         left,

@@ -278,6 +278,12 @@ def test_a_unit_slice_that_repeats_fixes_its_axis() -> None:
     assert "fixed = []" in text and '%p: tensor<?x?xf32, ["x0", "1 + p1_"]>' in text
 
 
+def backwards(x: Any) -> Any:
+    y = np.zeros(x.shape)
+    y[::-2] = x[::-2]
+    return y
+
+
 def test_what_a_program_names_a_position_of_has_it() -> None:
     text = str(trace(lambda x: x[5:23:2] + x[2], ["f32[33]"]))
     assert "fixed = []" in text and '%x: tensor<?xf32, ["22 + x0__"]>) -> tensor<9xf32>' in text
@@ -286,6 +292,10 @@ def test_what_a_program_names_a_position_of_has_it() -> None:
     # Where the given sizes are clamped too, so are all; a size with a name has no least number.
     assert '["min(x0, 8)"]' in str(trace(lambda x: x[:8], ["f32[6]"]))
     assert '["min(N, 8)"]' in str(trace(lambda x: x[:8], ["f32[N]"]))
+    # Which elements of an axis are assigned depends on what remains of it.
+    text = str(trace(backwards, ["f32[129]"]))
+    assert "fixed = []" in text and '%x: tensor<?xf32, ["1 + 2 * x0_"]>' in text
+    assert "fixed = []" not in str(trace(lambda x: backwards(x[::2]), ["f32[3]"]))
     # Halves of what has a least number.
     text = str(trace(lambda x, c: x[0::2] * c + x[1::2] * c, ["f32[8]", "f32[4]"]))
     assert "fixed = []" in text

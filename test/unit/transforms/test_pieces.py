@@ -52,6 +52,18 @@ def stepped(x: Any) -> Any:
     return np.tanh(y)
 
 
+def backwards(x: Any) -> Any:
+    y = np.ones(x.shape, dtype=x.dtype)
+    y[:, ::-2] -= x[:, ::-2]
+    return y
+
+
+def assigned_to(x: Any, place: Any) -> Any:
+    y = np.zeros_like(x)
+    y[place] = x[place] * 2
+    return y
+
+
 def table(x: Any) -> Any:
     return np.where(
         np.arange(x.shape[1]) >= 3, np.take(x, np.minimum(np.abs(np.arange(4) - 2), 7), axis=0).sum(0), x[2]
@@ -73,6 +85,13 @@ def attention(q: Any, k: Any, v: Any) -> Any:
 
 PROGRAMS: dict[str, Program] = {
     "rows in the middle, if there are so many": (["f32[70,130]"], assigned),
+    "every second column from the end": (["f32[5,9]"], backwards),
+    "a column in steps": (["f32[5,9]"], lambda x: assigned_to(x, np.s_[:, 2:4:2])),
+    "products spread along dimensions of neither": (
+        ["f32[1,2,4]", "f32[2,1,3]"],
+        lambda y, x: np.einsum("abcd,cbn->abdn", np.broadcast_to(y, (5, 3, 2, 4)), x),
+    ),
+    "running maxima in one tile": (["f32[1]"], lambda x: np.maximum.accumulate(x * (np.arange(448) >= 36), 0)),
     "every second row of some": (["f32[33,130]"], stepped),
     "a mask of known truth": (["f32[33,64]"], table),
     "every second row": (["f32[70,30]", "f32[70,30]"], interleaved),
@@ -116,6 +135,10 @@ def built(specs: list[str], program: Callable[..., Any]) -> tuple[FuncOp, Any]:
     return source, module
 
 
+TEXT_OPEN = ("every second column from the end",)
+"""Programs whose kernel's text is left to the exact execution: elements at a remainder of a size."""
+
+
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_program(name: str, tmp_path: Path) -> None:
     specs, program = PROGRAMS[name]
@@ -125,7 +148,7 @@ def test_a_program(name: str, tmp_path: Path) -> None:
     path = tmp_path / "kernel.py"
     path.write_text(print_kernel(module))
     if name not in MAY_BE_EMPTY:
-        assert prove_kernel(source, path.read_text(), "trn2").verdict == "proved"
+        assert prove_kernel(source, path.read_text(), "trn2").verdict == ("unknown" if name in TEXT_OPEN else "proved")
     random = np.random.default_rng(1)
     shapes = [[int(d) for d in spec[4:-1].split(",")] for spec in specs]
     inputs = [random.standard_normal(shape).astype(np.float32) for shape in shapes]
