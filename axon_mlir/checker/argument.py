@@ -122,9 +122,8 @@ class Argument:
     def defined(self, wanted: Condition, known: list[Condition], n: nf.Normalizer, pieces: Pieces) -> None:
         """A condition of the second program follows from a sign, is one of the first, up to a factor, or has a
         question of its own."""
-        parts = [wanted.argument, pieces.term(wanted.argument, wanted.context)]
-        want = n.term(parts[1])
-        if n.is_positive(want) or any(sign(x, n) in ("positive", wanted.kind) for x in parts):
+        want = n.term(whole := pieces.term(wanted.argument, wanted.context))
+        if n.is_positive(want) or sign(whole, n) in ("positive", wanted.kind):
             self.lemmas.add("nonnegative")
             return
         texts = {nf.condition_text(c, n) for c in wanted.context}

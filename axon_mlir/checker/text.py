@@ -10,6 +10,7 @@ from fractions import Fraction
 
 from axon_mlir.semantics import normal as nf
 from axon_mlir.semantics import terms as t
+from axon_mlir.semantics.hypotheses import connected
 from axon_mlir.semantics.index import Atom, Div, Index, Min, Monomial, Size, Var, nonnegative, of_var
 from axon_mlir.semantics.partial import SYMBOL
 
@@ -151,8 +152,8 @@ def _gaps(c: t.Condition, holds: bool) -> list[Index]:
 
 
 def integers(kind: str, hypotheses: Sequence[t.Condition], goal: t.Condition) -> Question:
-    """The question whether an integer goal follows; hypotheses about reals are left out."""
-    kept = [*(h for h in hypotheses if t.is_integer(h)), goal]
+    """The question whether an integer goal follows from what bears on it; hypotheses about reals are left out."""
+    kept = [*connected(hypotheses, goal), goal]
     names: dict[Size | Var, Index] = {}
     for i in (i for c in kept for i in t.compared_indices(c)):
         for v in sorted((s for s in i.symbols() if isinstance(s, Var)), key=lambda v: (v.uid, v.name)):

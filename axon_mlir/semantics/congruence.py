@@ -15,6 +15,7 @@ from axon_mlir.semantics.conversions import ProofNormalizer
 from axon_mlir.semantics.functions import FUNCTIONS
 from axon_mlir.semantics.index import Index, Size, Var, fresh_var, of_var
 from axon_mlir.semantics.partial import Condition
+from axon_mlir.semantics.signs import sign
 from axon_mlir.semantics.walk import subterms
 
 LARGEST = 120
@@ -24,11 +25,14 @@ LARGEST = 120
 def part_by_part(
     x: t.Term, y: t.Term, known: Sequence[Condition], wanted: Sequence[Condition], lemmas: set[str]
 ) -> tuple[bool, list[Condition]]:
-    """Whether two terms are equal part by part, and which conditions wanted of the second are none of the first's,
-    where anything stands. The lemmas used are added to `lemmas`."""
+    """Whether two terms are equal part by part, and which conditions wanted of the second neither hold for the form of
+    their argument nor are the first's, where anything stands. The lemmas used are added to `lemmas`."""
     same = Congruence()
     equal = same.equal(x, y)
-    left = [c for c in wanted if t.FALSE not in c.context and not any(same.says(k, c) for k in known)]
+    left: list[Condition] = []
+    for c in wanted:
+        if t.FALSE not in c.context and not same.holds(c) and not any(same.says(k, c) for k in known):
+            left.append(c)
     lemmas |= same.lemmas
     return equal, left
 
@@ -41,6 +45,7 @@ class Congruence:
     _keys: dict[t.Term, t.Term] = field(default_factory=dict[t.Term, t.Term])
     _heights: dict[t.Term, int] = field(default_factory=dict[t.Term, int])
     _known: dict[tuple[t.Term, t.Term], bool] = field(default_factory=dict[tuple[t.Term, t.Term], bool])
+    _signs: dict[t.Term, str | None] = field(default_factory=dict[t.Term, str | None])
 
     def equal(self, x: t.Term, y: t.Term) -> bool:
         """Whether the terms are equal in this way, for all values of their free variables."""
@@ -50,6 +55,16 @@ class Congruence:
         if (x, y) not in self._known:
             self._known[(x, y)] = self._parts(x, y) or self._forms(x, y)
         return self._known[(x, y)]
+
+    def holds(self, wanted: Condition) -> bool:
+        """Whether a condition holds for the sign that its argument has wherever it stands."""
+        argument = self.key(wanted.argument)
+        if argument not in self._signs:
+            self._signs[argument] = sign(argument, ProofNormalizer(joining=False))
+        if self._signs[argument] not in ("positive", wanted.kind):
+            return False
+        self.lemmas.add("nonnegative")
+        return True
 
     def says(self, known: Condition, wanted: Condition) -> bool:
         """Whether one condition of definedness is another, up to the names of its variables."""

@@ -371,22 +371,32 @@ def refresh(t: Term) -> Term:
     """The same term with every bound variable new, so that two copies can live in one term."""
     from axon_mlir.semantics.index import fresh_var
 
-    bound: dict[Size | Var, Index] = {}
+    fresh: dict[Var, Var] = {}
+    known: dict[tuple[Term, frozenset[Size | Var]], Term] = {}
 
-    def go(x: Term) -> Term:
+    def go(x: Term, bound: frozenset[Size | Var]) -> Term:
+        """`x` where these variables are bound around it."""
+        bound &= free_symbols(x)
+        found = known.get((x, bound))
+        if found is None:
+            found = known[(x, bound)] = made(x, bound)
+        return found
+
+    def made(x: Term, bound: frozenset[Size | Var]) -> Term:
+        renamed: Binding = {v: of_var(fresh[v]) for v in bound if isinstance(v, Var)}
         match x:
             case Fold(m, v, n, body):
-                new = fresh_var(v.name)
-                bound[v] = of_var(new)
-                return Fold(m, new, n.substitute(bound), go(body))
+                new = fresh.setdefault(v, fresh_var(v.name))
+                return Fold(m, new, n.substitute(renamed), go(body, bound | {v}))
             case Apply(f, args):
-                return Apply(f, tuple(go(a) for a in args))
+                return Apply(f, tuple(go(a, bound) for a in args))
             case Select(c, a, b):
-                return Select(substitute_condition(c, bound), go(a), go(b))
+                sides = with_comparisons(c, lambda one: with_sides(one, lambda side: go(side, bound)))
+                return Select(substitute_condition(sides, renamed), go(a, bound), go(b, bound))
             case _:
-                return substitute(x, bound)
+                return substitute(x, renamed)
 
-    return go(t)
+    return go(t, NO_SYMBOLS)
 
 
 def free_symbols(t: Term | Condition) -> frozenset[Size | Var]:

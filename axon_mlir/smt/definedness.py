@@ -76,8 +76,7 @@ class Definedness:
             return True, None
         whole = wanted.argument if self.pieces is None else self.pieces(wanted.argument, wanted.context)
         argument = self.normal.term(whole)
-        signed = (sign(x, self.normal) in _IMPLIES[wanted.kind] for x in (wanted.argument, whole))
-        if self.normal.is_positive(argument) or any(signed):
+        if self.normal.is_positive(argument) or sign(whole, self.normal) in _IMPLIES[wanted.kind]:
             self.lemmas.add("nonnegative")
             return True, None
         instances = list(self.instances(wanted))

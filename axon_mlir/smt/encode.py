@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from axon_mlir.semantics import terms as t
+from axon_mlir.semantics.hypotheses import connected
 from axon_mlir.semantics.index import Atom, Div, Index, Min, Monomial, Size, Var, of_var
 
 
@@ -215,16 +216,16 @@ def positive(d: Index) -> bool:
 
 
 def integer_query(kind: str, hypotheses: Sequence[t.Condition], goal: t.Condition) -> Query:
-    """The question whether the goal follows; hypotheses about reals are left out."""
-    return replace(written(tuple(hypotheses), goal), kind=kind)
+    """The question whether the goal follows; hypotheses about reals are left out, and those that have nothing to do
+    with the goal."""
+    return replace(written(tuple(canonical([*connected(hypotheses, goal), goal]))), kind=kind)
 
 
 @lru_cache(maxsize=4096)
-def written(hypotheses: Sequence[t.Condition], goal: t.Condition) -> Query:
-    """A query of no kind. It is asked for again and again: when a choice is looked for, and when it is recorded."""
-    kept = [h for h in hypotheses if t.is_integer(h)]
-    renamed = canonical([*kept, goal])
-    assumed, wanted = renamed[:-1], renamed[-1]
+def written(conditions: Sequence[t.Condition]) -> Query:
+    """The question whether the last condition follows from the others, of no kind. It is asked for again and again:
+    when a choice is looked for, and when it is recorded."""
+    assumed, wanted = conditions[:-1], conditions[-1]
     text = IntegerText()
     assumptions = [text.condition(h) for h in assumed]
     conclusion = text.condition(wanted)
