@@ -159,10 +159,14 @@ def divided(term: Index, stride: Index) -> tuple[Index, Index]:
         shown = [(m, left, c // scale) for m, c in rest.terms if (left := _without(m, factors)) is not None]
         fitting = [(m, left, times) for m, left, times in shown if times]
         if not fitting:
-            return quotient, rest
+            break
         _, left, times = max(fitting, key=_degree)
         q = Index({left: times})
         quotient, rest = quotient + q, rest - q * stride
+    if rest.terms and all(c < 0 for _, c in rest.terms):
+        # No region begins before its row.
+        return quotient - 1, rest + stride
+    return quotient, rest
 
 
 def _degree(term: tuple[Monomial, *tuple[object, ...]]) -> tuple[int, list[str]]:

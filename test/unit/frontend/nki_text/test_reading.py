@@ -320,4 +320,5 @@ def test_an_offset_is_divided_by_a_stride_of_several_terms() -> None:
     m, n, t = (size(x) for x in "MNT")
     for q, r, stride in ((m - 1, 128 * t + 1, n + 101), (m * t, const(7), n + 8), (m + 2 * t, t, 3 * n)):
         assert divided(q * stride + r, stride) == (q, r)
+    assert divided(2 * n - 2 * t, 2 * n + 1) == (const(0), 2 * n - 2 * t)
     assert divided(m + 7, const(3)) == (const(2), m + 1)
