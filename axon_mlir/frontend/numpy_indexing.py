@@ -163,8 +163,14 @@ def _span(item: slice[Any, Any, Any], extent: Index) -> tuple[Index, Index, int]
 
 
 def _clamp(term: Index, extent: Index, low: Index, high: Index) -> Index:
-    sizes = current().sizes
+    sizes, named = current().sizes, term.constant is not None
     term = _from_front(term, extent, "a bound of a slice")
+    least, number, most = (sizes.value_of(n) for n in (low, term, high))
+    if named and least is not None and number is not None and most is not None and least <= number <= most:
+        if not (sizes.reach(term - low, 0) and sizes.reach(high - term, 0)):
+            # A number inside a product of sizes: inside for the given sizes only.
+            sizes.force(extent, "a slice at a number")
+        return sizes.resolve(term)
     if not sizes.reach(term - low, 0):
         term = ix.maximum(term, low)
     return term if sizes.reach(high - term, 0) else ix.minimum(term, high)

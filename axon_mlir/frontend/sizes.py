@@ -237,23 +237,38 @@ class SizeTable:
         given = self.value_of(term)
         if given is None or given < bound:
             return False
-        for symbol in sorted((s for s in term.symbols() if isinstance(s, Symbol)), key=self._rank.__getitem__):
+        symbols = sorted((s for s in term.symbols() if isinstance(s, Symbol)), key=self._rank.__getitem__)
+        for symbol in symbols:
+            if self._raised(term, symbol, bound):
+                return True
+        if len(symbols) < 2 or any(len(m) > 1 or not all(a in symbols for a in m) or c < 0 and m for m, c in term.terms):
+            return False
+        # A sum of sizes: all but the last have at least what is given.
+        for symbol in symbols[:-1]:
+            if self._values[symbol] > 1:
+                self._raise(symbol, self._values[symbol] - 1)
+        return self._raised(self.resolve(term), symbols[-1], bound) or self.at_least(term, bound)
 
-            def enough(more: int, symbol: Symbol = symbol) -> bool:
-                return self.at_least(term.substitute({symbol: ix.size(symbol.name) + more}), bound)
+    def _raised(self, term: Index, symbol: Symbol, bound: int) -> bool:
+        """Whether `term >= bound` holds with a least number of one size, which it then has."""
 
-            most = self._values[symbol] - 1
-            if most < 1 or not enough(most):
-                continue
-            more = bisect_left(range(1, most), True, key=enough) + 1
-            rest = self.fresh(symbol.name, self._values[symbol] - more)
-            known = self._least.pop(symbol, Specialisation(symbol.name, 1, here()))
-            self._bind(symbol, rest + more)
-            (new,) = rest.symbols()
-            assert isinstance(new, Symbol)
-            self._least[new] = Specialisation(known.symbol, known.value + more, here())
-            return True
-        return False
+        def enough(more: int) -> bool:
+            return self.at_least(term.substitute({symbol: ix.size(symbol.name) + more}), bound)
+
+        most = self._values[symbol] - 1
+        if most < 1 or not enough(most):
+            return False
+        self._raise(symbol, bisect_left(range(1, most), True, key=enough) + 1)
+        return True
+
+    def _raise(self, symbol: Symbol, more: int) -> None:
+        """Let a size be a number and a symbol."""
+        rest = self.fresh(symbol.name, self._values[symbol] - more)
+        known = self._least.pop(symbol, Specialisation(symbol.name, 1, here()))
+        self._bind(symbol, rest + more)
+        (new,) = rest.symbols()
+        assert isinstance(new, Symbol)
+        self._least[new] = Specialisation(known.symbol, known.value + more, here())
 
     def remainder(self, term: Index, by: int, why: str) -> None:
         """Make `term % by` a number: sizes of it become multiples and their own remainder (`x0 = 2 * x0_ + 1`)."""

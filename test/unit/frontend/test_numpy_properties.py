@@ -292,6 +292,10 @@ def test_what_a_program_names_a_position_of_has_it() -> None:
     # Where the given sizes are clamped too, so are all; a size with a name has no least number.
     assert '["min(x0, 8)"]' in str(trace(lambda x: x[:8], ["f32[6]"]))
     assert '["min(N, 8)"]' in str(trace(lambda x: x[:8], ["f32[N]"]))
+    # A sum of sizes, a product of sizes.
+    text = str(trace(lambda x, y: np.concatenate([x, y])[7:], ["f32[4]", "f32[5]"]))
+    assert "fixed = []" in text and '["3 + x0_"]' in text and '["3 + y0__"]' in text
+    assert "fixed = []" not in str(trace(lambda x: x.flatten()[7:], ["f32[4,5]"]))
     # Which elements of an axis are assigned depends on what remains of it.
     text = str(trace(backwards, ["f32[129]"]))
     assert "fixed = []" in text and '%x: tensor<?xf32, ["1 + 2 * x0_"]>' in text
