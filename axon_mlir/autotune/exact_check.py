@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import math
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -24,10 +24,14 @@ from axon_mlir.autotune.inputs import shapes_at
 from axon_mlir.dialects.trn_isa import size_values
 from axon_mlir.errors import AxonError
 from axon_mlir.printer_nki import kernel_name
+from axon_mlir.semantics import terms as t
 from axon_mlir.semantics.denotation import dtype_of
 from axon_mlir.semantics.domains import Field, NotInDomain, Rationals
+from axon_mlir.semantics.index import Index, Size, Var, const, evaluate
 from axon_mlir.semantics.interpret import argument_shapes, evaluate_function
 from axon_mlir.semantics.shapes import dtype_name
+from axon_mlir.semantics.traits import HasMeaning
+from axon_mlir.semantics.walk import folds
 from axon_mlir.sim import HardwareViolation, RunResult, TypedArray, run_each
 
 Array = NDArray[Any]
@@ -42,6 +46,9 @@ class Work:
     field: int = 4_000_000_000
     rational: int = 3_000_000
 
+
+AT_ONCE = 5
+"""How many times more multiplications one operation may take: it is evaluated at once."""
 
 ITERATIONS = 8_000
 """Most iterations of one run when all loops are nested: each is some interpreted instructions, however small."""
@@ -227,20 +234,42 @@ def ragged_sizes(text: str, func: FuncOp, work: Work = Work()) -> list[dict[str,
 def _within(
     sizes: Mapping[str, int], steps: Mapping[str, Sequence[int]], work: int, turn: int, func: FuncOp
 ) -> dict[str, int]:
-    """Shorten dimensions, another one first in every turn, until the product of all sizes is within `work`, the loops
-    within `ITERATIONS`, and no argument has more than `ELEMENTS`.
+    """Shorten dimensions, another one first in every turn, until the product of all sizes and each operation are within
+    `work`, the loops within `ITERATIONS`, and no argument has more than `ELEMENTS`.
 
     First the loops over long steps run once; if that does not do, so do those over short ones.
     """
     out = dict(sizes)
+    spaces = _spaces(func)
     names = [*list(out)[turn % (len(out) or 1) :], *list(out)[: turn % (len(out) or 1)]]
     for once in (False, True):
         for name in names:
-            too_much = math.prod(out.values()) > work or _iterations(steps, out) > ITERATIONS
+            too_much = math.prod(out.values()) > work or _largest(spaces, out) > AT_ONCE * work
+            too_much = too_much or _iterations(steps, out) > ITERATIONS
             if steps[name] and (too_much or _elements(func, out) > ELEMENTS):
                 shortest = min(steps[name])
                 out[name] = min(out[name], 3 if once else shortest + (out[name] % shortest or 1))
     return out
+
+
+def _spaces(func: FuncOp) -> set[Index]:
+    """How many elements each operation of a program computes, times what it folds for each."""
+    out: set[Index] = set()
+    for op in func.body.block.ops:
+        if not isinstance(op, HasMeaning):
+            continue
+        operands = [t.tensor_input(f"x{n}", op.value_shape(v.type)) for n, v in enumerate(op.operands)]
+        for value in op.meaning().denote(operands, op.meaning_attributes()):
+            extents = [f.extent for _, f in folds(value.body, ())]
+            numbers = [n for n in (*value.shape, *extents) if all(isinstance(s, Size) for s in n.symbols())]
+            out.add(math.prod(numbers, start=const(1)))
+    return out
+
+
+def _largest(spaces: Iterable[Index], sizes: Mapping[str, int]) -> int:
+    """The largest of some numbers of elements."""
+    env: dict[Size | Var, int] = {Size(name): size for name, size in sizes.items()}
+    return max((int(evaluate(space, env)) for space in spaces if space.symbols() <= env.keys()), default=0)
 
 
 def _no_larger(sizes: Mapping[str, int], func: FuncOp, turn: int) -> dict[str, int]:

@@ -241,7 +241,8 @@ class SizeTable:
         for symbol in symbols:
             if self._raised(term, symbol, bound):
                 return True
-        if len(symbols) < 2 or any(len(m) > 1 or not all(a in symbols for a in m) or c < 0 and m for m, c in term.terms):
+        sums = all(not m or (c > 0 and len(m) == 1 and m[0] in symbols) for m, c in term.terms)
+        if len(symbols) < 2 or not sums:
             return False
         # A sum of sizes: all but the last have at least what is given.
         for symbol in symbols[:-1]:

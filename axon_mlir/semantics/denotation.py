@@ -186,7 +186,8 @@ def is_whole(x: t.Term, integers: Container[str]) -> bool:
     """Whether a term is an integer for its form alone, where the elements of some tensors are."""
     match x:
         case t.Const(v):
-            return not isinstance(v, str) and v.denominator == 1
+            # An infinity is its own nearest integer.
+            return isinstance(v, str) or v.denominator == 1
         case t.IndexValue():
             return True
         case t.Read(name, _):

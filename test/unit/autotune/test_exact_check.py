@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -12,9 +13,10 @@ from xdsl.dialects.func import FuncOp
 
 from axon_mlir.autotune import exact_check
 from axon_mlir.autotune.exact_check import Work, check_kernel, ragged_sizes, ragged_steps
+from axon_mlir.frontend.numpy_trace import trace
 from axon_mlir.host.parsing import parse_module
 from axon_mlir.host.registry import make_context
-from axon_mlir.printer_nki import print_kernel
+from axon_mlir.printer_nki import kernel_name, print_kernel
 from axon_mlir.sim import TypedArray, dtype_of, run_here
 from axon_mlir.transforms.isa.isa_allocate import IsaAllocate
 
@@ -72,6 +74,15 @@ def mixed(a):
     turns = ragged_sizes(text, func)
     assert all(s["A"] * s["B"] * -(-s["N"] // 16) <= 8000 for s in turns)
     assert any(s["A"] > 128 for s in turns) and any(s["B"] > 128 for s in turns) and all(s["N"] > 16 for s in turns)
+
+
+def test_work_bounds_what_one_operation_folds() -> None:
+    module = trace(lambda x: x @ x, ["f32[130,130]"])
+    func = next(op for op in module.body.block.ops if isinstance(op, FuncOp))
+    loop = "    m, n = x.shape\n    for i in range(0, m, 128):\n        pass\n"
+    text = f"def {kernel_name(func)}(x):\n{loop}"
+    for sizes in ragged_sizes(text, func, Work(field=20_000)):
+        assert math.prod(sizes.values()) ** 3 <= 100_000
 
 
 def test_work_bounds_the_sizes_and_loops_still_run_twice_in_some_turn() -> None:

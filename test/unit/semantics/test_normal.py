@@ -602,4 +602,5 @@ def test_the_nearest_integer_of_a_number_is_one() -> None:
 def test_what_nobody_has_written_does_not_make_an_integer_a_number() -> None:
     unwritten = t.Read(UNDEFINED, ())
     mask = t.Select(t.less(of_var(Var("i")), const(3)), t.ONE, unwritten)
+    assert is_whole(t.Apply("max", (t.Const("-inf"), mask)), ())
     assert is_whole(mask, ()) and not is_whole(t.Read("x", ()), ())
