@@ -28,7 +28,7 @@ from axon_mlir.dialects.tensor_hl import OPERATIONS
 from axon_mlir.errors import AxonError
 from axon_mlir.frontend.numpy_trace import trace
 from axon_mlir.semantics.conversions import denote, is_conversion, target_of
-from axon_mlir.semantics.denotation import dtype_of, input_name
+from axon_mlir.semantics.denotation import UNDEFINED, dtype_of, input_name
 from axon_mlir.semantics.domains import Float64, Floats
 from axon_mlir.semantics.evaluate import evaluate_comprehension
 from axon_mlir.semantics.index import Size, evaluate
@@ -175,7 +175,7 @@ def _values(
     with np.errstate(all="ignore", over="call", under="call", call=lambda kind, _: left_range.append(kind)):
         try:
             if rounding:
-                arrays = {input_name(n): a for n, a in enumerate(inputs)}
+                arrays = {input_name(n): a for n, a in enumerate(inputs)} | {UNDEFINED: np.asarray(np.nan)}
                 terms = denote(function, lowering=False).outputs
                 return [evaluate_comprehension(c, arrays, dims, _Rounding()) for c in terms], bool(left_range)
             return evaluate_function(function, inputs, Float64(), sizes=dims), bool(left_range)
