@@ -12,7 +12,7 @@ So fusion is prefix sharing, and residency a common-ancestor rule.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from xdsl.dialects.builtin import DictionaryAttr, ModuleOp, StringAttr, TensorType
@@ -147,6 +147,21 @@ class _Loop:
     key: LoopKey | None
     parent: _Loop | None
     children: list[_Loop | Leaf] = field(default_factory=list["_Loop | Leaf"])
+    names: set[str] = field(default_factory=set[str])
+    """What the leaves inside define; kept, as are the next two, since building asks for every leaf."""
+    reads: set[str] = field(default_factory=set[str])
+    only_fetches: bool = True
+    """Whether the leaves inside are all loads and moves."""
+
+    def insert(self, position: int, leaf: Leaf) -> None:
+        """Put a leaf among the children."""
+        self.children.insert(position, leaf)
+        node: _Loop | None = self
+        while node is not None:
+            node.names.add(leaf.name)
+            node.reads.update(leaf.reads)
+            node.only_fetches = node.only_fetches and (leaf.is_fetch or leaf.is_move)
+            node = node.parent
 
     def chain(self) -> list[_Loop]:
         """From the root's child down to this loop."""
@@ -166,15 +181,14 @@ def _leaves_in(node: _Loop | Leaf) -> Iterable[Leaf]:
             yield from _leaves_in(c)
 
 
-def _defines(node: _Loop | Leaf, names: Iterable[str]) -> bool:
+def _defines(node: _Loop | Leaf, names: Collection[str]) -> bool:
     """Whether something in `node` defines one of the names."""
-    wanted = set(names)
-    return any(x.name in wanted for x in _leaves_in(node))
+    return node.name in names if isinstance(node, Leaf) else not node.names.isdisjoint(names)
 
 
 def _needs(a: _Loop | Leaf, b: _Loop | Leaf) -> bool:
     """Whether something in `a` reads what `b` defines."""
-    return _defines(b, (r for x in _leaves_in(a) for r in x.reads))
+    return _defines(b, a.reads)
 
 
 def build(leaves: Sequence[Leaf]) -> _Loop:
@@ -195,7 +209,7 @@ def build(leaves: Sequence[Leaf]) -> _Loop:
         node = root
         for key in leaf.path:
             node = _enter(node, key, reads)
-        node.children.append(leaf)
+        node.insert(len(node.children), leaf)
         for x in fetched:
             if x.name not in placed:
                 placed.add(x.name)
@@ -222,7 +236,7 @@ def _place_before(root: _Loop, leaf: Leaf, chain: Sequence[_Loop], reader: Leaf)
     rest = leaf.path[level:]
     if rest and position > 0:
         before = node.children[position - 1]
-        if isinstance(before, _Loop) and before.key == rest[0] and _only_fetches(before):
+        if isinstance(before, _Loop) and before.key == rest[0] and before.only_fetches:
             node, rest = before, rest[1:]
             while rest and isinstance(node.children[-1], _Loop) and node.children[-1].key == rest[0]:
                 node, rest = node.children[-1], rest[1:]
@@ -231,11 +245,7 @@ def _place_before(root: _Loop, leaf: Leaf, chain: Sequence[_Loop], reader: Leaf)
         loop = _Loop(key, node)
         node.children.insert(position, loop)
         node, position = loop, 0
-    node.children.insert(position, leaf)
-
-
-def _only_fetches(loop: _Loop) -> bool:
-    return all(x.is_fetch or x.is_move for x in _leaves_in(loop))
+    node.insert(position, leaf)
 
 
 def _enter(node: _Loop, key: LoopKey, reads: set[str]) -> _Loop:
@@ -246,9 +256,9 @@ def _enter(node: _Loop, key: LoopKey, reads: set[str]) -> _Loop:
     """
     for position in range(len(node.children) - 1, -1, -1):
         loop = node.children[position]
-        if not isinstance(loop, _Loop) or loop.key != key or _only_fetches(loop):
+        if not isinstance(loop, _Loop) or loop.key != key or loop.only_fetches:
             continue
-        if any(key in x.folded and x.name in reads for x in _leaves_in(loop)):
+        if _defines(loop, reads) and any(key in x.folded and x.name in reads for x in _leaves_in(loop)):
             continue
         later = node.children[position + 1 :]
         needed: list[_Loop | Leaf] = []
