@@ -195,6 +195,9 @@ def _moves(x: t.Term) -> bool:
     match x:
         case t.Read() | t.Const() | t.IndexValue():
             return True
+        case t.Apply("div", (t.Const(), t.Const())):
+            # A fraction, as a meaning spells it.
+            return True
         case t.Apply(f, (a,)) if FUNCTIONS[f].copies:
             return _moves(a)
         case t.Select(_, a, b):
