@@ -116,9 +116,9 @@ def _inside(run: Run, extent: Index) -> bool:
     if least < 0 or most >= bound:
         outside = least if least < 0 else most
         raise AxonError(f"index {outside} is outside an axis of size {bound}", where=str(here()))
-    if sizes.reach(low, 0) and sizes.reach(extent - high, 1):
+    if most + 1 < bound and sizes.reach(low, 0) and sizes.reach(extent - high, 1):
         return True
-    # In bounds for the given sizes only.
+    # In bounds for the given sizes only, or all that there is for them.
     for term in (low, high, extent):
         sizes.force(term, "indexing with known positions")
     return True

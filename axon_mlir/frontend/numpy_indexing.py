@@ -133,8 +133,11 @@ def _element(term: Index, extent: Index, axis: int) -> Index:
     number, bound = sizes.value_of(term), sizes.value_of(extent)
     if number is not None and bound is not None and not 0 <= number < bound:
         raise AxonError(f"index {number} is outside axis {axis} of size {bound}", where=str(here()))
-    if not sizes.reach(term, 0) or not sizes.reach(extent - term, 1):
-        # In bounds for the given sizes only: the axis is no longer generic.
+    if sizes.at_least(term, 0) and sizes.at_least(extent - term, 1):
+        return term
+    last = number is not None and number + 1 == bound
+    if last or not sizes.reach(term, 0) or not sizes.reach(extent - term, 1):
+        # In bounds for the given sizes only, or all that there is for them: the axis is no longer generic.
         sizes.force(extent, "indexing an element")
     return sizes.resolve(term)
 

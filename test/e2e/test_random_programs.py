@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Random programs through the whole pipeline: no kernel and no step is wrong, nothing crashes, fewer than one program in
-ten comes to no kernel.
+"""Random programs through the whole pipeline: no kernel and no step is wrong, nothing crashes, fewer than one program
+in ten comes to no kernel.
 
 `make test` takes sixty short ones, `make audit` five thousand of up to twenty operations.
 """

@@ -292,6 +292,10 @@ def test_what_a_program_names_a_position_of_has_it() -> None:
     # Where the given sizes are clamped too, so are all; a size with a name has no least number.
     assert '["min(x0, 8)"]' in str(trace(lambda x: x[:8], ["f32[6]"]))
     assert '["min(N, 8)"]' in str(trace(lambda x: x[:8], ["f32[N]"]))
+    # All that there is for the given sizes.
+    text = str(trace(lambda x: x[:, 0] + x[:, 1] + x[:, 2], ["f32[5,3]"]))
+    assert 'fixed = [{name = "x1", value = 3' in text and "least" not in text
+    assert 'fixed = [{name = "x0", value = 3' in str(trace(lambda x: x[[2, 0]], ["f32[3]"]))
     # A sum of sizes, a product of sizes.
     text = str(trace(lambda x, y: np.concatenate([x, y])[7:], ["f32[4]", "f32[5]"]))
     assert "fixed = []" in text and '["3 + x0_"]' in text and '["3 + y0__"]' in text
