@@ -19,6 +19,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
 
 from axon_mlir.autotune.compilation import EXACT, KERNEL, NUMERIC, Compiler, Observer, Stage, StageFailed, function_of
 from axon_mlir.autotune.exact_check import Work
@@ -175,6 +176,8 @@ def _verdict(program: Program, folder: Path, device: str, progress: Progress) ->
     if isinstance(module, Outcome):
         return module
     runner = _Inline()
+    # Compiling changes the module.
+    source = function_of(module).clone()
     compiler = Compiler(device, runner, folder / "out", observer=progress, execute=run_here, work=WORK)
     try:
         compiler.compile(module)
@@ -184,7 +187,7 @@ def _verdict(program: Program, folder: Path, device: str, progress: Progress) ->
         if error.exit_code != ExitCode.BAD_INPUT:
             raise
         return Outcome("refused", progress.stage, error.message, str(error))
-    difference = _kernel_differs(program, module, runner)
+    difference = _kernel_differs(program, source, runner)
     if difference:
         return Outcome("wrong", NUMERIC, "the kernel is not what NumPy computes", difference)
     return Outcome("passed")
@@ -237,13 +240,13 @@ def _differs_from_numpy(program: Program, module: ModuleOp) -> str:
     return ""
 
 
-def _kernel_differs(program: Program, module: ModuleOp, runner: _Inline) -> str:
+def _kernel_differs(program: Program, source: FuncOp, runner: _Inline) -> str:
     """How what the kernel returned for the first arguments differs from NumPy in float64."""
     given, result = runner.runs[0]
     shapes = [i.shape or () for i in program.inputs]
     arrays = [np.asarray(a).reshape(shape) for a, shape in zip(given, shapes, strict=True)]
     want = program.run(arrays)
-    tolerances = Yardstick.of(function_of(module), arrays).tolerances
+    tolerances = Yardstick.of(source, arrays).tolerances
     if not tolerances:
         return ""
     for n, (h, w, tolerance) in enumerate(zip(result.outputs, want, tolerances, strict=True)):
