@@ -45,10 +45,16 @@ class ScalarFunction:
 
 
 _erf: Any = np.frompyfunc(math.erf, 1, 1)
+_PART = 1 << 16
 
 
 def _erf_array(x: Any) -> Any:
-    return np.asarray(_erf(x), dtype=np.asarray(x).dtype)
+    x = np.asarray(x)
+    flat, out = x.reshape(-1), np.empty(x.size, dtype=x.dtype)
+    # In parts, since NumPy has an object for each value on the way.
+    for start in range(0, x.size, _PART):
+        out[start : start + _PART] = _erf(flat[start : start + _PART])
+    return out.reshape(x.shape)
 
 
 def _sigmoid(x: Any) -> Any:

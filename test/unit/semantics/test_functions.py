@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import Any
 
@@ -184,3 +185,11 @@ def test_monoids(name: str) -> None:
 def test_the_tables_name_each_entry_once() -> None:
     assert all(name == f.name for name, f in FUNCTIONS.items())
     assert all(m.function in FUNCTIONS and FUNCTIONS[m.function].commutative for m in MONOIDS.values())
+
+
+@pytest.mark.parametrize("shape", [(), (3, 5), (2, 70001)])
+def test_erf_of_any_shape(shape: tuple[int, ...]) -> None:
+    x = np.random.default_rng(0).standard_normal(shape)
+    y = FUNCTIONS["erf"].numpy(x)
+    assert y.shape == shape
+    assert np.array_equal(y, np.vectorize(math.erf, otypes=[float])(x))
