@@ -49,12 +49,12 @@ _PART = 1 << 16
 
 
 def _erf_array(x: Any) -> Any:
-    x = np.asarray(x)
-    flat, out = x.reshape(-1), np.empty(x.size, dtype=x.dtype)
+    array: np.ndarray[Any, Any] = np.asarray(x)
+    flat, out = array.reshape(-1), np.zeros_like(array).reshape(-1)
     # In parts, since NumPy has an object for each value on the way.
-    for start in range(0, x.size, _PART):
+    for start in range(0, array.size, _PART):
         out[start : start + _PART] = _erf(flat[start : start + _PART])
-    return out.reshape(x.shape)
+    return out.reshape(array.shape)
 
 
 def _sigmoid(x: Any) -> Any:
