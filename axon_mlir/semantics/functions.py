@@ -48,9 +48,10 @@ _erf: Any = np.frompyfunc(math.erf, 1, 1)
 _PART = 1 << 16
 
 
-def _erf_array(x: Any) -> Any:
+def _erf_array(x: Any) -> np.ndarray[Any, Any]:
     array: np.ndarray[Any, Any] = np.asarray(x)
-    flat, out = array.reshape(-1), np.zeros_like(array).reshape(-1)
+    flat = array.reshape(-1)
+    out: np.ndarray[Any, Any] = np.empty(array.size, dtype=array.dtype)
     # In parts, since NumPy has an object for each value on the way.
     for start in range(0, array.size, _PART):
         out[start : start + _PART] = _erf(flat[start : start + _PART])
