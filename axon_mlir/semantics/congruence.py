@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from axon_mlir.semantics import terms as t
 from axon_mlir.semantics.conversions import ProofNormalizer
 from axon_mlir.semantics.functions import FUNCTIONS
-from axon_mlir.semantics.index import Index, Size, Var, fresh_var, of_var
+from axon_mlir.semantics.index import Index, Size, Var, const, fresh_var, of_var
 from axon_mlir.semantics.partial import Condition
 from axon_mlir.semantics.signs import sign
 from axon_mlir.semantics.walk import subterms
@@ -88,7 +88,17 @@ class Congruence:
             inner = self.key(x.body)
             own = Var(f"fold {self.height(inner)}")
             return t.fold(x.monoid, own, x.extent, t.substitute(inner, {x.var: of_var(own)}))
-        return t.with_parts(x, self.key, lambda c: t.with_sides(c, self.key))
+        return t.with_parts(x, self.key, self._comparison)
+
+    def _comparison(self, c: t.Comparison) -> t.Condition:
+        """Comparisons of indices by what lies between both sides."""
+        match c:
+            case t.IndexCompare("==", a, b):
+                return min((t.equal(const(0), gap) for gap in (a - b, b - a)), key=t.text)
+            case t.IndexCompare(r, a, b):
+                return t.at_most(const(0), b - a - 1 if r == "<" else b - a)
+            case t.RealCompare():
+                return t.with_sides(c, self.key)
 
     def height(self, x: t.Term) -> int:
         """How many folds are nested in a term."""
@@ -134,8 +144,17 @@ class Congruence:
 
     def _forms(self, x: t.Term, y: t.Term) -> bool:
         """Whether the normal forms are equal, the common parts opaque."""
-        theirs = set(_opaque(y))
-        common = {z: f"part {n}" for n, z in enumerate(z for z in _opaque(x) if z in theirs)}
+        common: dict[t.Term, str] = {}
+        mine = list(_opaque(x))
+        for n, part in enumerate(mine):
+            common.setdefault(part, f"part {n}")
+        for part in _opaque(y):
+            # Of the pair itself it is known that it is not equal part by part.
+            others = (z for z in mine if not (z is x and part is y))
+            same = (z for z in others if part is z or (self._alike(z, part) and self.equal(z, part)))
+            found = next(same, None)
+            if found is not None:
+                common[part] = common[found]
         x, y = (_abstracted(z, common) for z in (x, y))
         if any(len(list(subterms(z))) > LARGEST for z in (x, y)):
             return False
@@ -146,8 +165,13 @@ class Congruence:
             return True
         return False
 
+    def _alike(self, x: t.Fold, y: t.Fold) -> bool:
+        """Whether folds look as if they were equal part by part: worth a comparison."""
+        mine, theirs = ((z.monoid, z.extent, self.height(z), t.free_symbols(z)) for z in (x, y))
+        return mine == theirs
 
-def _opaque(x: t.Term) -> Iterator[t.Term]:
+
+def _opaque(x: t.Term) -> Iterator[t.Fold]:
     """The parts of a term that it is worth not to look into."""
     return (y for y in subterms(x) if isinstance(y, t.Fold))
 

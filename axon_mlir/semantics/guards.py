@@ -147,18 +147,31 @@ class Guards:
                 return c
 
     def _compare(self, relation: str, a: t.Term, b: t.Term, context: Context) -> t.Condition:
-        """A comparison of reals that is one of integers, or of a 0/1 choice with 1, in simpler form."""
+        """A comparison of reals that is one of integers, or of a choice between numbers with a number, in simpler
+        form."""
         left, right = t.as_index(a), t.as_index(b)
         if left is not None and right is not None:
             make = {"<": t.less, "<=": t.at_most, "==": t.equal}[relation]
             made = make(left, right)
             return made if made in (t.TRUE, t.FALSE) else self.condition(made, context)
-        if relation == "==" and b == t.ONE and isinstance(a, t.Select):
-            if (a.then, a.otherwise) == (t.ONE, t.ZERO):
-                return self.condition(a.condition, context)
-            if (a.then, a.otherwise) == (t.ZERO, t.ONE):
-                return t.negate(self.condition(a.condition, context))
+        for chosen, first in ((a, True), (b, False)):
+            if isinstance(chosen, t.Select):
+                ways = chosen.then, chosen.otherwise
+                then, otherwise = (_decided(relation, *((v, b) if first else (a, v))) for v in ways)
+                if then is not None and otherwise is not None:
+                    c = self.condition(chosen.condition, context)
+                    return then if then == otherwise else c if then == t.TRUE else t.negate(c)
         return t.RealCompare(relation, a, b)
+
+
+def _decided(relation: str, a: t.Term, b: t.Term) -> t.Condition | None:
+    """The truth of a comparison of numbers; None for other terms."""
+    match a, b:
+        case t.Const(v), t.Const(w) if not isinstance(v, str) and not isinstance(w, str):
+            holds = {"<": v < w, "<=": v <= w, "==": v == w}[relation]
+            return t.TRUE if holds else t.FALSE
+        case _:
+            return None
 
 
 def _tilings(x: t.Fold, extent: Index) -> Iterator[tuple[Index, Index]]:

@@ -57,6 +57,22 @@ EQUAL = {
         softmax_like(apply("add", read(o), total(lambda k: read(k)))),
         softmax_like(apply("add", total(lambda k: read(k)), read(o))),
     ),
+    "what is equal inside of what is spelled otherwise": (
+        apply("div", softmax_like(apply("div", total(lambda k: read(o, k)), t.index_value(N))), read(o)),
+        apply(
+            "mul",
+            softmax_like(apply("mul", total(lambda k: read(o, k)), apply("reciprocal", t.index_value(N)))),
+            apply("reciprocal", read(o)),
+        ),
+    ),
+    "comparisons by what lies between": (
+        softmax_like(t.select(t.less(o, M), read(o), t.ZERO)),
+        softmax_like(t.select(t.at_most(o + 1 - M, const(0)), read(o), t.ZERO)),
+    ),
+    "equalities from either side": (
+        softmax_like(t.select(t.equal(o, M), read(o), t.ZERO)),
+        softmax_like(t.select(t.equal(M - o, const(0)), read(o), t.ZERO)),
+    ),
     "under a choice": (
         t.select(t.less(o, M), apply("square", total(lambda k: read(o, k))), t.ZERO),
         t.select(t.less(o, M), apply("mul", total(lambda k: read(o, k)), total(lambda k: read(o, k))), t.ZERO),
@@ -73,6 +89,14 @@ DIFFERENT = {
     "operands of a difference": (
         softmax_like(apply("sub", read(o), total(lambda k: read(k)))),
         softmax_like(apply("sub", total(lambda k: read(k)), read(o))),
+    ),
+    "what differs inside of what is spelled otherwise": (
+        apply("div", softmax_like(total(lambda k: read(o, k))), read(o)),
+        apply("mul", softmax_like(total(lambda k: read(k, o))), apply("reciprocal", read(o))),
+    ),
+    "a comparison that is off by one": (
+        softmax_like(t.select(t.less(o, M), read(o), t.ZERO)),
+        softmax_like(t.select(t.at_most(o - M, const(0)), read(o), t.ZERO)),
     ),
     "another condition": (t.select(t.less(o, M), read(o), t.ZERO), t.select(t.less(M, o), read(o), t.ZERO)),
     "inside and outside of an inner fold": (
@@ -120,3 +144,14 @@ def test_conditions_of_the_first_are_those_of_the_second() -> None:
     # The same argument in a narrower place is another condition.
     narrow = conditions(t.select(t.less(o, M), y, t.ZERO), CONTEXT)
     assert part_by_part(x, y, narrow, conditions(y, CONTEXT), lemmas)[1] == conditions(y, CONTEXT)
+
+
+def test_conditions_that_hold_for_their_form_are_not_left() -> None:
+    """A square root of a mean of squares is defined, in whatever place it stands."""
+    mean = apply("div", total(lambda k: apply("square", read(o, k))), t.index_value(N))
+    y = t.select(t.less(o, M), apply("sqrt", mean), t.ZERO)
+    lemmas: set[str] = set()
+    assert part_by_part(t.ZERO, y, [], conditions(y, CONTEXT), lemmas) == (False, [])
+    assert "nonnegative" in lemmas
+    z = apply("sqrt", total(lambda k: read(o, k)))
+    assert part_by_part(t.ZERO, z, [], conditions(z, CONTEXT), lemmas)[1] == conditions(z, CONTEXT)

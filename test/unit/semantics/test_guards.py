@@ -140,3 +140,28 @@ def test_what_is_no_tiling_stays(name: str) -> None:
 def test_tiles_of_another_range_are_a_fold_over_that(count: Index, extent: Index, covered: Index) -> None:
     found = Resolver().term(tiles("sum", count, extent, read(B * v + w)), CONTEXT)
     assert isinstance(found, t.Fold) and found.extent == covered
+
+
+CHOICE = t.select(t.less(o, B), t.ONE, t.ZERO)
+
+
+@pytest.mark.parametrize(
+    "relation,left,right,wanted",
+    [
+        ("==", CHOICE, t.ONE, t.less(o, B)),
+        ("==", CHOICE, t.ZERO, t.negate(t.less(o, B))),
+        ("<", t.ZERO, CHOICE, t.less(o, B)),
+        ("<=", CHOICE, t.ZERO, t.negate(t.less(o, B))),
+        ("<=", CHOICE, t.ONE, t.TRUE),
+        ("<", CHOICE, t.ZERO, t.FALSE),
+    ],
+)
+def test_a_choice_between_numbers_compared_with_a_number(
+    relation: str, left: t.Term, right: t.Term, wanted: t.Condition
+) -> None:
+    assert Resolver().condition(t.RealCompare(relation, left, right), CONTEXT) == wanted
+
+
+def test_a_choice_between_other_terms_stays_compared() -> None:
+    c = t.RealCompare("==", t.select(t.less(o, B), read(o), t.ZERO), t.ZERO)
+    assert Resolver().condition(c, CONTEXT) == c

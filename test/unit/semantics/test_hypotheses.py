@@ -7,28 +7,28 @@ from axon_mlir.semantics import terms as t
 from axon_mlir.semantics.hypotheses import connected
 from axon_mlir.semantics.index import Var, const, of_var, size
 
-I, J, K = (of_var(Var(name)) for name in "ijk")
+P, Q, R = (of_var(Var(name)) for name in "ijk")
 N, M = size("n"), size("m")
 
 
 def test_what_shares_nothing_with_the_goal_is_left_out() -> None:
-    inside, apart = [t.at_most(const(0), I), t.less(I, N)], [t.at_most(const(0), J), t.less(J, M)]
-    assert connected([*apart, *inside], t.less(I, N + 1)) == inside
+    inside, apart = [t.at_most(const(0), P), t.less(P, N)], [t.at_most(const(0), Q), t.less(Q, M)]
+    assert connected([*apart, *inside], t.less(P, N + 1)) == inside
 
 
 def test_what_is_reached_over_others_is_kept_in_order() -> None:
-    chain = [t.less(K, M), t.less(J, K), t.less(I, J)]
-    assert connected(chain, t.less(I, N)) == chain
+    chain = [t.less(R, M), t.less(Q, R), t.less(P, Q)]
+    assert connected(chain, t.less(P, N)) == chain
 
 
 def test_a_goal_without_symbols_is_asked_of_all() -> None:
-    everything = [t.less(I, N), t.less(J, M)]
+    everything = [t.less(P, N), t.less(Q, M)]
     assert connected(everything, t.FALSE) == everything
 
 
 def test_a_contradiction_by_itself_is_kept() -> None:
-    assert connected([t.FALSE, t.less(J, M)], t.less(I, N)) == [t.FALSE]
+    assert connected([t.FALSE, t.less(Q, M)], t.less(P, N)) == [t.FALSE]
 
 
 def test_comparisons_of_reals_are_no_hypotheses() -> None:
-    assert connected([t.RealCompare("<", t.Read("in0", (I,)), t.ONE)], t.less(I, N)) == []
+    assert connected([t.RealCompare("<", t.Read("in0", (P,)), t.ONE)], t.less(P, N)) == []
