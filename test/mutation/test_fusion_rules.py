@@ -37,7 +37,7 @@ RULES: dict[str, tuple[ModuleType | type, str, str, str]] = {
     "what is folded over a loop is not read inside it": (
         nest,
         "_enter",
-        "if any(key in x.folded and x.name in reads for x in _leaves_in(loop)):",
+        "if _defines(loop, reads) and any(key in x.folded and x.name in reads for x in _leaves_in(loop)):",
         "if False:",
     ),
     "no path of dependences leaves the loop and comes back": (
