@@ -76,7 +76,8 @@ class Congruence:
         return context == set(known.context) and self.equal(known.argument, t.substitute(wanted.argument, rename))
 
     def key(self, x: t.Term) -> t.Term:
-        """The term with its fold variables named by how deep their folds are nested."""
+        """The term with its fold variables named by how deep their folds are nested, and comparisons of indices in one
+        form."""
         found = self._keys.get(x)
         if found is None:
             found = self._key(x)
@@ -144,17 +145,15 @@ class Congruence:
 
     def _forms(self, x: t.Term, y: t.Term) -> bool:
         """Whether the normal forms are equal, the common parts opaque."""
-        common: dict[t.Term, str] = {}
-        mine = list(_opaque(x))
-        for n, part in enumerate(mine):
-            common.setdefault(part, f"part {n}")
+        mine = {part: f"part {n}" for n, part in enumerate(_opaque(x))}
+        common: dict[t.Term, str] = {**mine}
         for part in _opaque(y):
             # Of the pair itself it is known that it is not equal part by part.
             others = (z for z in mine if not (z is x and part is y))
             same = (z for z in others if part is z or (self._alike(z, part) and self.equal(z, part)))
             found = next(same, None)
             if found is not None:
-                common[part] = common[found]
+                common[part] = mine[found]
         x, y = (_abstracted(z, common) for z in (x, y))
         if any(len(list(subterms(z))) > LARGEST for z in (x, y)):
             return False
