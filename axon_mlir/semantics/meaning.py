@@ -389,6 +389,9 @@ class _Scope:
         return b
 
     def named(self, name: str) -> Index | _Pack:
+        found = self.outer(name) if self.outer is not None else None
+        if isinstance(found, t.IndexValue):
+            return found.index
         for table in (self.indices, self.sizes):
             if name in table:
                 return table[name]

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from axon_mlir.semantics import terms as t
 from axon_mlir.semantics.domains import Domain, Field, Float64, NotInDomain, Rationals
-from axon_mlir.semantics.index import Index, const, size
+from axon_mlir.semantics.index import Index, Var, const, of_var, size
 from axon_mlir.semantics.meaning import MeaningError, parse_op, parse_scalar
 
 Array = np.ndarray[Any, Any]
@@ -90,6 +90,16 @@ def test_elements() -> None:
 def test_a_text_of_a_term_reads_back() -> None:
     term = parse_scalar("if x < 1 then exp(-x) * 3 else max(x, 2 / 7)", lambda n: t.Read(n, ()))
     assert parse_scalar(t.text(term), lambda n: t.Read(n, ())) is term
+
+
+def test_names_in_divisions_of_a_scalar_are_asked_for() -> None:
+    """A count of elements in steps is an immediate of an instruction."""
+    term = parse_scalar(
+        "1 / ((K + 2) // 3 + n % 2)", lambda name: t.index_value(K if name == "K" else of_var(Var(name)))
+    )
+    assert t.text(term) == "div(1, add((((2 + K) // (3))), (n - 2 * ((n) // (2)))))"
+    with pytest.raises(MeaningError, match="'x' is not a size"):
+        parse_scalar("x // 2", lambda name: t.Read(name, ()))
 
 
 def test_a_literal_one_is_not_a_symbol() -> None:
