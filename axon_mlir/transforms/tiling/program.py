@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import permutations
 
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Operation
@@ -22,12 +23,12 @@ from axon_mlir.semantics.index import Index, Size, Var, const
 from axon_mlir.semantics.shapes import dtype_name, shape_of
 from axon_mlir.semantics.traits import HasMeaning
 from axon_mlir.transforms.tiling.pieces import Piece, pieces_of
-from axon_mlir.transforms.tiling.separation import Materialise, Separation, Spelling, Unbounded, scanned_by
+from axon_mlir.transforms.tiling.separation import Materialise, Separation, Spelling, Unbounded, is_mask, scanned_by
 
 CAST = "tensor_hl.cast"
 """The operation that a program's conversions are."""
-REDUCE = "tensor_hl.reduce"
-"""The operation that folds values which are no factors, though they may be products."""
+SHORT = ("bf16", "f16")
+"""Types that round what fp32 holds."""
 
 
 @dataclass(frozen=True)
@@ -239,28 +240,67 @@ def analyse(func: FuncOp) -> Program:
             value = walk.tensor(r)
             if not _is_data(value.body):
                 walk.bind(r, materialise(value, op))
-    kept = _widened([_renamed(c, dims) for c in _used(computations, outputs)], outputs)
+    kept = [_renamed(c, dims) for c in _widened(_used(computations, outputs), inputs, outputs, dims)]
     used = {d for c in kept for d in c.dim_of.values() if d is not None}
     return Program(inputs, kept, outputs, {d: n for d, n in dims.sizes.items() if d in used})
 
 
-def _widened(computations: Sequence[Computation], outputs: Sequence[str]) -> list[Computation]:
+def _widened(
+    computations: Sequence[Computation], inputs: Sequence[Tensor], outputs: list[str], dims: _Dims
+) -> list[Computation]:
     """With fp32 results where a shorter type is only what NumPy's rules give: not of the program's results, of factors
-    of products (a multiplier array takes them short) and of conversions that the program writes."""
-    short = {name for c in computations for name in _factors(c)} | set(outputs)
-    short |= {c.result.name for c in computations if c.op.name == CAST or c.result.dtype not in ("bf16", "f16")}
-    return [c if c.result.name in short else replace(c, result=replace(c.result, dtype="f32")) for c in computations]
+    of products (a multiplier array takes them short) and of conversions that the program writes. What only some readers
+    take short has a short copy, which they read; `outputs` then names the copy."""
+    short, wide = set(outputs), set[str]()
+    rounded: list[set[str]] = []
+    for c in reversed(computations):
+        read, name = {r.tensor for r in reads_of(c.body)}, c.result.name
+        if isinstance(c.body, t.Read) and c.result.dtype in SHORT and name in short and name not in wide:
+            # What is only placed elsewhere may be rounded before.
+            rounded.append(read)
+        else:
+            rounded.append(set(_factors(c)) if isinstance(c.op, HasMeaning) and c.op.TYPED_OPERANDS else set())
+        short |= rounded[-1]
+        wide |= read - rounded[-1]
+    results = {c.result.name: c for c in computations}
+    kept = {n for n, c in results.items() if c.op.name == CAST or c.result.dtype not in SHORT}
+    wider = {n for n in results if n not in kept and (n in wide or n not in short)}
+    types = {x.name: x.dtype for x in inputs} | {n: c.result.dtype for n, c in results.items()}
+    types |= dict.fromkeys(wider, "f32")
+    # Zeros and ones are exact in every type: let them have that of what they are multiplied with.
+    masks = results.keys() - {c.result.name for c in computations if not is_mask(c.body)} - set(outputs) - kept
+    exact = {a: b for c in computations for a, b in permutations(_factors(c), 2) if a in masks}
+    types |= {a: types[b] for a, b in exact.items()}
+    copies: dict[str, str] = {}
+    out: list[Computation] = []
+    last = {c.result.name: c for c in computations}
+    for c, of in zip(computations, reversed(rounded), strict=True):
+        chosen = {n: copies[n] for n in of if n in copies}
+        body = t.substitute(c.body, {}, lambda r, chosen=chosen: t.Read(chosen.get(r.tensor, r.tensor), r.indices))
+        tensor = replace(c.result, dtype=types[c.result.name])
+        out.append(replace(c, body=body, result=tensor))
+        if tensor.name in short & wider - exact.keys() and last[tensor.name] is c:
+            copy = replace(c.result, name=f"{tensor.name}_{c.result.dtype}")
+            copies[tensor.name] = copy.name
+            out.append(_copy(tensor, copy, dims, c.op))
+    outputs[:] = [copies.get(n, n) for n in outputs]
+    return out
 
 
-def _factors(c: Computation) -> set[str]:
-    """The tensors of which a contraction sums products, in their own types."""
-    body, sums = c.body, 0
-    if c.op.name == REDUCE:
-        return set()
-    while isinstance(body, t.Fold) and body.monoid == "sum":
-        body, sums = body.body, sums + 1
-    product = sums > 0 and isinstance(body, t.Apply) and body.function == "mul"
-    return {r.tensor for r in body.args if isinstance(r, t.Read)} if product and isinstance(body, t.Apply) else set()
+def _factors(c: Computation) -> list[str]:
+    """The tensors whose elements are multiplied before they are summed up."""
+    folds, body = folds_of(c.body)
+    if not folds or any(f.monoid != "sum" for f in folds) or not isinstance(body, t.Apply) or body.function != "mul":
+        return []
+    return [r.tensor for r in body.args if isinstance(r, t.Read)]
+
+
+def _copy(tensor: Tensor, copy: Tensor, dims: _Dims, op: Operation) -> Computation:
+    """A tensor's elements in another type."""
+    value = t.tensor_input(tensor.name, tensor.shape, copy.dtype)
+    unit: dict[Size | Var, Index] = {v: const(0) for v, n in zip(value.variables, value.shape, strict=True) if n == 1}
+    (piece,) = pieces_of(replace(value, body=t.substitute(value.body, unit)))
+    return _computation(copy, piece, dims, op, whole=True)
 
 
 def _renamed(c: Computation, dims: _Dims) -> Computation:

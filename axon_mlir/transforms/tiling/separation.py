@@ -110,7 +110,7 @@ class Separation:
         for side, own, other in zip(sides, types, types[::-1], strict=True):
             product = reduce(lambda a, b: t.Apply("mul", (a, b)), side)
             # Zeros and ones are exact in every type: let a mask have that of the other operand.
-            exact = other if other is not None and _is_mask(product) else "f32"
+            exact = other if other is not None and is_mask(product) else "f32"
             operands.append(product if own is not None else self.read(product, inside, exact))
         body: t.Term = t.Apply("mul", tuple(operands))
         for f in reversed(folds):
@@ -205,14 +205,14 @@ def _depend(side: list[t.Term], variables: list[Var]) -> bool:
     return all(any(v in t.free_symbols(f) for f in side) for v in variables)
 
 
-def _is_mask(x: t.Term) -> bool:
+def is_mask(x: t.Term) -> bool:
     """Whether a term is always 0 or 1."""
     match x:
         case t.Const():
             return x in (t.ZERO, t.ONE)
         case t.Select(_, a, b):
-            return _is_mask(a) and _is_mask(b)
+            return is_mask(a) and is_mask(b)
         case t.Apply("mul", (a, b)):
-            return _is_mask(a) and _is_mask(b)
+            return is_mask(a) and is_mask(b)
         case _:
             return False

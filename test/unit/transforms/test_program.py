@@ -30,6 +30,25 @@ def test_values_between_are_wide() -> None:
     assert set(between) == {"f32"} and (weights, result) == ("bf16", "bf16")
 
 
+def test_what_only_some_readers_take_short_has_a_short_copy() -> None:
+    """The deviations from a mean read what the product takes rounded, and what is returned rounded."""
+
+    def centred(x: Any, y: Any) -> Any:
+        s = x @ y
+        return (s - s.mean(-1, keepdims=True)) @ s
+
+    assert types(centred, "bf16[M,K]", "bf16[K,M]") == ["f32", "bf16", "f32", "f32", "bf16", "bf16"]
+    assert types(lambda x: (a := x + x, np.exp(a)), "f16[M]") == ["f32", "f16", "f16"]
+    assert types(lambda x, y: (x + x) @ y, "f16[M,K]", "f16[K,N]") == ["f16", "f16"]
+    assert types(lambda x: (x + x)[::2], "f16[M]") == ["f16", "f16"]
+
+
+def test_elements_that_positions_choose_are_no_factors() -> None:
+    """A row that is taken is not rounded on its way; a mask has the type of what it is multiplied with."""
+    assert types(lambda x, i: np.exp(np.take(x + x, i, axis=1)), "bf16[M,N]", "i32[K]") == ["f32", "f32", "f32", "bf16"]
+    assert types(lambda x, i: np.exp(np.take(x, i, axis=1)), "bf16[M,N]", "i32[K]") == ["bf16", "f32", "bf16"]
+
+
 def test_conversions_that_a_program_writes_stay() -> None:
     import ml_dtypes
 
