@@ -37,7 +37,7 @@ from axon_mlir.printer_nki import kernel_name, print_kernel
 from axon_mlir.semantics.index import Size
 from axon_mlir.semantics.interpret import argument_shapes
 from axon_mlir.sim import RunResult, run_each
-from axon_mlir.smt.translation import verify_step
+from axon_mlir.smt.translation import Readings, readings, verify_step
 
 DEVICE = "axon.device"
 VALUES = "axon.values"
@@ -194,10 +194,11 @@ class Compiler:
         first = "source" if trace_seconds is None else "trace"
         self._write(module, self.folder, 0, first)
         self._note(result.stages, None, Stage(first, "given", trace_seconds or 0.0))
+        known = readings(module.clone())
         for text in ALGEBRA:
-            self._pass(text, module, result.stages, self.folder, len(result.stages))
+            known = self._pass(text, module, known, result.stages, self.folder, len(result.stages))
         if any(isinstance(op, ChoiceOp) for op in module.walk()):
-            self._pass(EXTRACT, module, result.stages, self.folder, len(result.stages))
+            self._pass(EXTRACT, module, known, result.stages, self.folder, len(result.stages))
             result.structures = [_structure(f, self.device, self.folder) for f in functions_of(module)]
         else:
             result.structures = [Structure(result.function, self.folder, module)]
@@ -230,8 +231,11 @@ class Compiler:
         program = _copy_of(function_of(structure.module))
         structure.folder.mkdir(parents=True, exist_ok=True)
         proxy = values
+        known = readings(structure.module.clone())
         for position, text in enumerate(LOWERING):
-            self._pass(text, structure.module, structure.stages, structure.folder, number + position, label)
+            known = self._pass(
+                text, structure.module, known, structure.stages, structure.folder, number + position, label
+            )
             if text == "tile-instantiate":
                 tiled = function_of(structure.module)
                 structure.parameters = integers_of(tiled.attributes.get(PARAMETERS))
@@ -285,16 +289,16 @@ class Compiler:
         self,
         text: str,
         module: ModuleOp,
+        before: Readings,
         stages: list[Stage],
         folder: Path,
         number: int,
         structure: str | None = None,
-    ) -> None:
-        """Run a pass, write what it made, and prove it."""
+    ) -> Readings:
+        """Run a pass, write what it made, and prove it equal to what was read before; what is read now."""
         (module_pass,) = build_pipeline(text)
         name = module_pass.name
         self.observer.began(name, structure)
-        before = module.clone()
         started = time.monotonic()
         try:
             module_pass.apply(make_context(), module)
@@ -308,12 +312,14 @@ class Compiler:
         self._write(module, folder, number, name)
         self.observer.detail("proving the step")
         started = time.monotonic()
-        step = verify_step(before, module, name, certificates=folder / PROOFS / f"{number:02d}-{name}")
+        after = readings(module.clone())
+        step = verify_step(before, after, name, certificates=folder / PROOFS / f"{number:02d}-{name}")
         proved = step.verdict == "proved"
         self._note(stages, structure, Stage(name, step.verdict, seconds, time.monotonic() - started, proved))
         if not proved:
             code = ExitCode.FAILED if step.verdict == "refuted" else ExitCode.UNKNOWN
             raise StageFailed(name, step.report(), code)
+        return after
 
     @contextmanager
     def _stage(self, name: str, stages: list[Stage], structure: str | None) -> Generator[_Open]:

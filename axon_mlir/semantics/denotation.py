@@ -71,6 +71,9 @@ class Denotation:
 
     def substitute(self, binding: t.Binding) -> Denotation:
         """The function with sizes replaced."""
+        binding = {s: i for s, i in binding.items() if i.atom != s}
+        if not binding:
+            return self
         return Denotation(
             tuple(c.substitute(binding) for c in self.inputs),
             tuple(c.substitute(binding) for c in self.outputs),

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from itertools import count
 from typing import ClassVar, TypeAlias
 
@@ -430,6 +430,16 @@ def parse(text: str, names: Callable[[str], Index] = size) -> Index:
 
     Raises ValueError on malformed text.
     """
+    return _of_sizes(text) if names is size else _parsed(text, names)
+
+
+@lru_cache(maxsize=4096)
+def _of_sizes(text: str) -> Index:
+    # Types of tiles are asked for their bounds all the time.
+    return _parsed(text, size)
+
+
+def _parsed(text: str, names: Callable[[str], Index]) -> Index:
     tokens: list[str] = []
     at = 0
     text = text.rstrip()

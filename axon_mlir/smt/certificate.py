@@ -12,21 +12,18 @@ import hashlib
 import json
 import shutil
 from collections.abc import Sequence
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
-from xdsl.printer import Printer
 
 from axon_mlir.errors import AxonError
-from axon_mlir.semantics.conversions import is_lowered
-from axon_mlir.semantics.roundings import BITS, ledger
+from axon_mlir.semantics.roundings import BITS, Entry
 from axon_mlir.smt.encode import Query
 from axon_mlir.smt.equivalence import Proof
 from axon_mlir.smt.lemmas import lemma
 from axon_mlir.smt.linter import lint_text
+from axon_mlir.smt.reading import Reading, read
 from axon_mlir.smt.verdict import Verdict
 
 FORMAT = 3
@@ -39,7 +36,13 @@ _BY_KIND = {"disjoint": "cover", "is defined": "nonnegative"}
 
 
 def write_certificate(
-    folder: Path, before: FuncOp, after: FuncOp, verdict: Verdict, proof: Proof, *, ledgers: bool | None = None
+    folder: Path,
+    before: FuncOp | Reading,
+    after: FuncOp | Reading,
+    verdict: Verdict,
+    proof: Proof,
+    *,
+    ledgers: bool | None = None,
 ) -> None:
     """Write the certificate of a proof. An older certificate at that place is replaced, anything else is not.
 
@@ -47,6 +50,7 @@ def write_certificate(
     """
     if verdict.verdict != "proved":
         raise ValueError("only a proof has a certificate")
+    before, after = read(before), read(after)
     queries = [q for q, _ in proof.queries]
     names = lemma_names(verdict.lemmas, [q.kind for q in queries])
     for name in names:
@@ -55,10 +59,10 @@ def write_certificate(
         # Among them are some that no solver has seen: equal normal forms, and lemmas.
         lint_text(query.text, query.kind)
     _prepare(folder)
-    programs = {BEFORE: function_text(before), AFTER: function_text(after)}
+    programs = {BEFORE: before.text, AFTER: after.text}
     files = {file_name(q): q for q in queries}
     if ledgers is None:
-        ledgers = is_lowered(before) or is_lowered(after)
+        ledgers = before.lowered or after.lowered
     manifest: dict[str, Any] = {
         "format": FORMAT,
         "verdict": "proved",
@@ -72,7 +76,7 @@ def write_certificate(
             "after": {str(c): str(e) for c, e in sorted(proof.after_constants.items())},
         },
         "narrowed": [f"{k} = {v}" for k, v in sorted((str(k), str(v)) for k, v in proof.before_sizes.items())],
-        "ledger": {"before": _entries(before), "after": _entries(after)} if ledgers else None,
+        "ledger": {"before": _entries(before.ledger), "after": _entries(after.ledger)} if ledgers else None,
         "lemmas": names,
         "tiles": sorted(verdict.tiles),
         "obligations": [
@@ -113,23 +117,14 @@ def file_name(query: Query) -> str:
     return f"{slug}.{_digest(file_text(query))[:16]}.smt2"
 
 
-def function_text(function: FuncOp) -> str:
-    """A function as a module of its own, with the attributes of the module it stands in."""
-    outer = function.parent_op()
-    attributes = dict(outer.attributes) if isinstance(outer, ModuleOp) else {}
-    stream = StringIO()
-    Printer(stream=stream).print_op(ModuleOp([function.clone()], attributes))
-    return stream.getvalue() + "\n"
-
-
-def _entries(function: FuncOp) -> list[dict[str, Any]]:
+def _entries(entries: Sequence[Entry]) -> list[dict[str, Any]]:
     """The rounding ledger of a function, result by result."""
     return [
         {
             "roundings": dict(sorted(e.roundings.items())),
             "accumulator_bits": e.accumulator if e.accumulator <= max(BITS.values()) else None,
         }
-        for e in ledger(function)
+        for e in entries
     ]
 
 

@@ -218,7 +218,14 @@ def positive(d: Index) -> bool:
 def integer_query(kind: str, hypotheses: Sequence[t.Condition], goal: t.Condition) -> Query:
     """The question whether the goal follows; hypotheses about reals are left out, and those that have nothing to do
     with the goal."""
-    return replace(written(tuple(canonical([*connected(hypotheses, goal), goal]))), kind=kind)
+    return replace(asked(tuple(hypotheses), goal), kind=kind)
+
+
+@lru_cache(maxsize=4096)
+def asked(hypotheses: Sequence[t.Condition], goal: t.Condition) -> Query:
+    """The question of `integer_query`, of no kind. What a program presupposes is asked for in the step that makes it
+    and in the step that takes it."""
+    return written(tuple(canonical([*connected(hypotheses, goal), goal])))
 
 
 @lru_cache(maxsize=4096)

@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
-from functools import partial
+from functools import lru_cache, partial
 
 from xdsl.dialects.func import FuncOp
 
@@ -23,7 +23,6 @@ from axon_mlir.semantics.assumptions import Shapes, input_shapes, normalizer
 from axon_mlir.semantics.cases import Attempt, Case, attempts, tile_contexts
 from axon_mlir.semantics.congruence import part_by_part
 from axon_mlir.semantics.constants import Exact, replaced
-from axon_mlir.semantics.conversions import denote, is_lowered
 from axon_mlir.semantics.denotation import Denotation, Undenotable, dtype_of
 from axon_mlir.semantics.index import Index, Size, Var, const, evaluate, of_var
 from axon_mlir.semantics.infinite import stray, without
@@ -39,6 +38,7 @@ from axon_mlir.smt.encode import Query, integer_query
 from axon_mlir.smt.guards import Resolver, extent_goal, implied, output_context
 from axon_mlir.smt.induction import induction_queries
 from axon_mlir.smt.ledger import compare_ledgers
+from axon_mlir.smt.reading import Reading, read
 from axon_mlir.smt.reals import NotReal, equality_text
 from axon_mlir.smt.refute import refute, refute_specially
 from axon_mlir.smt.refute_conversions import refute_conversions
@@ -155,8 +155,8 @@ class NotProved(Exception):
 
 
 def prove_functions(
-    before: FuncOp,
-    after: FuncOp,
+    before: FuncOp | Reading,
+    after: FuncOp | Reading,
     *,
     use_filter: bool = True,
     check_ledger: bool | None = None,
@@ -172,6 +172,8 @@ def prove_functions(
     a proof of the same programs under other names is as good.
     """
     started = time.monotonic()
+    first, second = read(before), read(after)
+    before, after = first.function, second.function
     whole = proof is not None
     proof = proof if proof is not None else Proof()
     sizes: dict[str, str] = {}
@@ -197,11 +199,11 @@ def prove_functions(
     if mismatch is not None:
         return verdict("refuted", "signature", mismatch)
     try:
-        unified, left, right = denote_pair(before, after)
+        unified, left, right = denote_pair(first, second)
     except NoCommonSizes as error:
         return verdict("refuted" if error.differ else "unknown", "sizes", str(error))
     except AxonError as error:
-        found = refute(before, after, {}, None) if use_filter else None
+        found = refute(first, second, {}, None) if use_filter else None
         if found is not None:
             return verdict("refuted", found.reason, found.detail, found.counterexample)
         return verdict("unknown", "denotation", f"{error.where}: {error.message}" if error.where else error.message)
@@ -219,13 +221,11 @@ def prove_functions(
     known = cache.recall(goal, whole=whole) if cache is not None and goal is not None else None
     if use_filter and not (known is not None and known.filtered):
         # A program in loops is slow to run, and mostly right: other sizes and inputs are for where the proof fails.
-        found = refute(
-            before, after, dict(unified.after), (left, right), narrowed=unified.before, few=is_lowered(after)
-        )
+        found = refute(first, second, dict(unified.after), (left, right), narrowed=unified.before, few=second.lowered)
         if found is not None:
             return verdict("refuted", found.reason, found.detail, found.counterexample)
-    if check_ledger if check_ledger is not None else is_lowered(before) or is_lowered(after):
-        worse = compare_ledgers(before, after)
+    if check_ledger if check_ledger is not None else first.lowered or second.lowered:
+        worse = compare_ledgers(first.ledger, second.ledger)
         if worse is not None:
             return verdict("refuted", "ledger", worse)
     if known is not None and goal is not None:
@@ -243,9 +243,9 @@ def prove_functions(
             return verdict("proved", "")
         proof.adopt(start)
         if use_filter:
-            ways = [refute if is_lowered(after) else refute_specially, partial(refute, large=True)]
+            ways = [refute if second.lowered else refute_specially, partial(refute, large=True)]
             for way in ways:
-                found = way(before, after, dict(unified.after), (left, right), narrowed=unified.before)
+                found = way(first, second, dict(unified.after), (left, right), narrowed=unified.before)
                 if found is not None:
                     return verdict("refuted", found.reason, found.detail, found.counterexample)
             found = refute_conversions(before, after, dict(unified.after), (left, right), narrowed=unified.before)
@@ -291,10 +291,11 @@ def signature_mismatch(before: FuncOp, after: FuncOp) -> str | None:
     return None
 
 
-def denote_pair(before: FuncOp, after: FuncOp) -> tuple[Unified, Denotation, Denotation]:
+def denote_pair(before: FuncOp | Reading, after: FuncOp | Reading) -> tuple[Unified, Denotation, Denotation]:
     """Both denotations over common sizes."""
-    lowering = is_lowered(before) or is_lowered(after)
-    left, right = denote(before, lowering=lowering), denote(after, lowering=lowering)
+    before, after = read(before), read(after)
+    lowering = before.lowered or after.lowered
+    left, right = before.denotation(lowering=lowering), after.denotation(lowering=lowering)
     foreign = {s.name for c in right.outputs for s in _sizes_of(c)}
     foreign |= {s.name for o in right.obligations for c in (*o.hypotheses, o.goal) for s in _condition_sizes(c)}
     arguments = {s.name for c in right.inputs for d in c.shape for s in d.symbols() if isinstance(s, Size)}
@@ -365,12 +366,21 @@ def prove_pair(left: Denotation, right: Denotation, proof: Proof, deadline: floa
             _prove_output(n, at_common_indices(a), at_common_indices(b), input_shapes(left), proof)
 
 
+@lru_cache(maxsize=16)
+def _unguarded(
+    body: t.Term, context: Context
+) -> tuple[t.Term, frozenset[str], tuple[tuple[Context, t.Condition], ...]]:
+    """A body without decided guards, the lemmas of that, and what was decided. What a step makes the next one takes."""
+    resolver = Resolver()
+    body = resolver.term(body, context)
+    return body, frozenset(resolver.lemmas), tuple(resolver.decided)
+
+
 def resolved(value: t.Comprehension, context: Context, where: str, proof: Proof) -> t.Term:
     """The body without decided guards; its folds have the extents that the lemmas presuppose."""
-    resolver = Resolver()
-    body = resolver.term(value.body, context)
-    proof.lemmas |= resolver.lemmas
-    for around, goal in resolver.decided:
+    body, lemmas, decided = _unguarded(value.body, context)
+    proof.lemmas |= lemmas
+    for around, goal in decided:
         proof.ask(integer_query("guard", around, goal), where)
     if reads_undefined(body):
         raise NotProved("unwritten", f"{where}: an element may be read before it is written")

@@ -4,14 +4,14 @@ add one or narrow."""
 
 from __future__ import annotations
 
-from xdsl.dialects.func import FuncOp
+from collections.abc import Sequence
 
-from axon_mlir.semantics.roundings import BITS, NARROW, ledger
+from axon_mlir.semantics.roundings import BITS, NARROW, Entry
 
 
-def compare_ledgers(before: FuncOp, after: FuncOp) -> str | None:
+def compare_ledgers(before: Sequence[Entry], after: Sequence[Entry]) -> str | None:
     """What is worse afterwards, or None."""
-    for n, (a, b) in enumerate(zip(ledger(before), ledger(after), strict=True)):
+    for n, (a, b) in enumerate(zip(before, after, strict=True)):
         for dtype in NARROW:
             mine, theirs = a.roundings.get(dtype, 0), b.roundings.get(dtype, 0)
             if theirs > mine:

@@ -22,9 +22,10 @@ from axon_mlir.semantics.constants import constants_of
 from axon_mlir.semantics.denotation import Denotation, dtype_of
 from axon_mlir.semantics.domains import Float64, Floats, NotInDomain
 from axon_mlir.semantics.index import Div, Index, Min, Size, Var, evaluate
-from axon_mlir.semantics.interpret import Unnumbered, argument_shapes, evaluate_function
+from axon_mlir.semantics.interpret import Unnumbered, argument_shapes
 from axon_mlir.semantics.shapes import dtype_name
 from axon_mlir.semantics.walk import subterms
+from axon_mlir.smt.reading import Reading
 from axon_mlir.smt.verdict import Counterexample
 
 TOLERANCE = 1e-9
@@ -52,8 +53,8 @@ class Refutation:
 
 
 def refute(
-    before: FuncOp,
-    after: FuncOp,
+    before: Reading,
+    after: Reading,
     binding: Mapping[Size | Var, Index],
     denotations: tuple[Denotation, Denotation] | None,
     *,
@@ -67,15 +68,15 @@ def refute(
     the second fixes. `large`: at sizes that take every loop twice, which may be slow, instead of small ones.
     `few`: with one input at one assignment of sizes, for a pair that is expected to be equal.
     """
-    samples = sample_sizes(before, denotations, large=large)
+    samples = sample_sizes(before.function, denotations, large=large)
     for sampled in islice(samples, 1) if few else samples:
         dims = _narrowed(sampled, narrowed)
-        shapes = shapes_at(before, dims)
+        shapes = shapes_at(before.function, dims)
         if shapes is None:
             continue
         big = max((int(np.prod(s)) for s in shapes), default=0) > 10_000 or math.prod(dims.values()) > _POINTS
         for seed in range(1 if big or few else 4):
-            inputs = sample_inputs(before, shapes, seed)
+            inputs = sample_inputs(before.function, shapes, seed)
             found = compare(before, after, inputs, dims, binding)
             if found is not None:
                 return found
@@ -83,8 +84,8 @@ def refute(
 
 
 def refute_specially(
-    before: FuncOp,
-    after: FuncOp,
+    before: Reading,
+    after: Reading,
     binding: Mapping[Size | Var, Index],
     denotations: tuple[Denotation, Denotation] | None,
     *,
@@ -93,14 +94,16 @@ def refute_specially(
     """Look for inputs where programs differ that agree almost everywhere: zeros and rows of zeros, all combinations of
     signs, the programs' own constants as inputs, sizes of 1 and equal sizes, each small size."""
     pool = _pool(denotations)
-    for count, sampled in enumerate(_special_sizes(before, denotations)):
+    for count, sampled in enumerate(_special_sizes(before.function, denotations)):
         dims = _narrowed(sampled, narrowed)
-        shapes = shapes_at(before, dims)
+        shapes = shapes_at(before.function, dims)
         if shapes is None or math.prod(dims.values()) > _POINTS:
             continue
         few = count >= _MANY_SIZES
-        inputs = [sample_inputs(before, shapes, seed) for seed in (range(100, 101) if few else range(100, 116))]
-        inputs += [_from_pool(before, shapes, pool, seed) for seed in range(2 if few else 24)]
+        inputs = [
+            sample_inputs(before.function, shapes, seed) for seed in (range(100, 101) if few else range(100, 116))
+        ]
+        inputs += [_from_pool(before.function, shapes, pool, seed) for seed in range(2 if few else 24)]
         for arrays in inputs:
             found = compare(before, after, arrays, dims, binding)
             if found is not None:
@@ -316,8 +319,8 @@ def _special(value: np.ndarray, shape: tuple[int, ...], kind: int, random: np.ra
 
 
 def compare(
-    before: FuncOp,
-    after: FuncOp,
+    before: Reading,
+    after: Reading,
     inputs: Sequence[np.ndarray],
     dims: Mapping[str, int],
     binding: Mapping[Size | Var, Index],
@@ -344,28 +347,29 @@ def compare(
             x, y = float(a[index]), float(b[index])
             example = Counterexample(dict(dims), tuple(inputs), n, index, x, y)
             if not np.isfinite(y):
-                reason = "unwritten" if _has_garbage(after) else "definedness"
+                reason = "unwritten" if _has_garbage(after.function) else "definedness"
                 return Refutation(reason, f"result {n} is {y} where it is {x} before", example)
             if _confirmed(before, after, inputs, dims, binding, n, index, x - y):
                 return Refutation("value", "the results differ", example)
     return None
 
 
-def _through_infinity(func: FuncOp, inputs: Sequence[np.ndarray], dims: Mapping[str, int]) -> bool:
+def _through_infinity(program: Reading, inputs: Sequence[np.ndarray], dims: Mapping[str, int]) -> bool:
     """Whether the first program divides by zero on the way to a finite result (`1 / (1 / x)` at 0): then it is not
     defined there. With choices in it nothing is said, since both branches are evaluated."""
-    if any(op.name.endswith((".select", ".if")) for op in func.walk()):
+    if any(op.name.endswith((".select", ".if")) for op in program.function.walk()):
         return False
     try:
         with np.errstate(divide="raise", invalid="raise"):
-            run(func, inputs, dims, {}, Float64())
+            # Anew: what is known of it says nothing of the way.
+            run(Reading(program.function), inputs, dims, {}, Float64())
     except FloatingPointError:
         return True
     return False
 
 
 def run(
-    func: FuncOp,
+    program: Reading,
     inputs: Sequence[np.ndarray],
     dims: Mapping[str, int],
     binding: Mapping[Size | Var, Index],
@@ -381,7 +385,7 @@ def run(
             sizes[str(symbol)] = int(evaluate(term, env))
     for _ in range(16):
         try:
-            return evaluate_function(func, inputs, domain, sizes=sizes, typed=typed)
+            return program.results(inputs, domain, sizes, typed=typed)
         except Unnumbered as error:
             # A tile parameter that no denotation has named.
             if any(name in sizes for name in error.names):
@@ -407,8 +411,8 @@ def _difference(a: np.ndarray, b: np.ndarray) -> tuple[int, ...] | None:
 
 
 def _confirmed(
-    before: FuncOp,
-    after: FuncOp,
+    before: Reading,
+    after: Reading,
     inputs: Sequence[np.ndarray],
     dims: Mapping[str, int],
     binding: Mapping[Size | Var, Index],

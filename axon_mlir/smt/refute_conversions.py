@@ -24,6 +24,7 @@ from axon_mlir.semantics.index import Index, Size, Var
 from axon_mlir.semantics.interpret import round_to
 from axon_mlir.semantics.shapes import dtype_name
 from axon_mlir.semantics.walk import reads_undefined, subterms
+from axon_mlir.smt.reading import read
 from axon_mlir.smt.refute import Refutation, run, sample_sizes, shapes_at
 from axon_mlir.smt.verdict import Counterexample
 
@@ -99,8 +100,8 @@ def _difference(
     arrays = {input_name(n): a for n, a in enumerate(inputs)}
     with np.errstate(all="ignore"):
         left, right = ([evaluate_comprehension(c, arrays, dims, _Rounding()) for c in d.outputs] for d in denotations)
-        one = run(before, inputs, dims, {}, Floats(), typed=True)
-        other = run(after, inputs, dims, binding, Floats(), typed=True)
+        one = run(read(before), inputs, dims, {}, Floats(), typed=True)
+        other = run(read(after), inputs, dims, binding, Floats(), typed=True)
     if isinstance(one, str) or isinstance(other, str):
         return None
     for n, (a, b, c, d) in enumerate(zip(left, right, one, other, strict=True)):

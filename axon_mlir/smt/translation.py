@@ -3,20 +3,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from io import StringIO
 from pathlib import Path
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp
-from xdsl.printer import Printer
 
 from axon_mlir.smt.certificate import write_certificate
 from axon_mlir.smt.equivalence import Proof, prove_functions
+from axon_mlir.smt.reading import Reading
 from axon_mlir.smt.verdict import Verdict, Word
 
 ORIGIN = "nu.origin"
 """Attribute of a function: the name of the function that it is one form of."""
+
+Readings = Mapping[str, Reading]
+"""The functions of a module, by name."""
 
 
 @dataclass(frozen=True)
@@ -42,26 +45,31 @@ class StepVerdict:
 
 
 def verify_step(
-    before: ModuleOp, after: ModuleOp, pass_name: str, *, use_filter: bool = True, certificates: Path | None = None
+    before: ModuleOp | Readings,
+    after: ModuleOp | Readings,
+    pass_name: str,
+    *,
+    use_filter: bool = True,
+    certificates: Path | None = None,
 ) -> StepVerdict:
-    """Compare a module with what a pass has made of it.
+    """Compare a module with what a pass has made of it; either may be given as the readings of its functions.
 
     Functions are matched by name; a new function with the attribute `nu.origin` is compared with the function that it
     names. Every function must have a successor. `certificates` is the folder of the certificate, with a folder for
     each function where there are several.
     """
-    old, new = _functions(before), _functions(after)
+    old, new = (readings(m) if isinstance(m, ModuleOp) else m for m in (before, after))
     verdicts: list[tuple[str, Verdict]] = []
     matched: set[str] = set()
     for name, function in new.items():
-        attribute = function.attributes.get(ORIGIN)
+        attribute = function.function.attributes.get(ORIGIN)
         origin = attribute.data if name not in old and isinstance(attribute, StringAttr) else name
         if origin not in old:
             verdicts.append((name, Verdict("refuted", "function", detail="no such function before the pass")))
             continue
         matched.add(origin)
         source = old[origin]
-        same = _same(source, function)
+        same = source.same(function)
         if same and certificates is None:
             verdicts.append((name, Verdict("proved", "")))
             continue
@@ -79,19 +87,6 @@ def verify_step(
     return StepVerdict(pass_name, tuple(verdicts))
 
 
-def _functions(module: ModuleOp) -> dict[str, FuncOp]:
-    return {op.sym_name.data: op for op in module.walk() if isinstance(op, FuncOp) and not op.is_declaration}
-
-
-def _same(a: FuncOp, b: FuncOp) -> bool:
-    """Whether two functions have the same text, attributes of the function itself aside.
-
-    xDSL's structural equivalence looks at no result types, which is not enough.
-    """
-    return a.function_type == b.function_type and _body_text(a) == _body_text(b)
-
-
-def _body_text(function: FuncOp) -> str:
-    stream = StringIO()
-    Printer(stream=stream, print_generic_format=True).print_region(function.body)
-    return stream.getvalue()
+def readings(module: ModuleOp) -> dict[str, Reading]:
+    """The functions of a module, by name."""
+    return {op.sym_name.data: Reading(op) for op in module.walk() if isinstance(op, FuncOp) and not op.is_declaration}

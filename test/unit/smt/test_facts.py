@@ -479,7 +479,8 @@ def false_integer_facts(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     monkeypatch.setattr(IntegerText, "__init__", remember)
     monkeypatch.setattr(encode, "canonical", list)
-    monkeypatch.setattr(encode, "written", encode.written.__wrapped__)
+    for remembered in ("asked", "written"):
+        monkeypatch.setattr(encode, remembered, getattr(encode, remembered).__wrapped__)
     found: list[str] = []
     for hypotheses, goal in INTEGERS:
         query = integer_query("test", hypotheses, goal)
@@ -506,6 +507,7 @@ def test_facts_about_integers_are_true(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_every_line_that_may_say_something_about_integers_is_reached() -> None:
     def run() -> None:
+        encode.asked.cache_clear()
         encode.written.cache_clear()
         for hypotheses, goal in INTEGERS:
             integer_query("test", hypotheses, goal)
