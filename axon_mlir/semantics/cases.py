@@ -3,8 +3,8 @@
 itself, its terms in pieces.
 
 There are several ways to take terms apart, each finer than the one before: folds as they are; cut wherever a
-fold of either term begins or ends; written out where they are short; once for each order of what maxima and minima are
-taken of. At last `floor` is read as a function of its own.
+fold of either term begins or ends; written out where they are short; in rows of all remainders that they ask for; once
+for each order of what maxima and minima are taken of. At last `floor` is read as a function of its own.
 """
 
 from __future__ import annotations
@@ -116,6 +116,11 @@ def _ways(x: t.Term, y: t.Term, context: Context, pieces: Pieces) -> Iterator[tu
             finer += _Division(walk, minima=True).cases(case.left, case.right, case.context)
         if tuple(finer) != cases:
             yield tuple(finer), lemmas
+    # Rows of remainders are made of whole ranges.
+    rows = Pieces(pieces.follows, lemmas=set(pieces.lemmas), strides=True)
+    finest = tuple(_Division(rows, Guards(pieces.follows)).cases(x, y, context))
+    if rows.strided:
+        yield finest, rows.lemmas
 
 
 def _by_size(case: Case, normal: Normalizer) -> Iterator[Case]:

@@ -37,6 +37,7 @@ from axon_mlir.semantics.index import (
 from axon_mlir.semantics.infinite import NEUTRAL, stray
 from axon_mlir.semantics.normal import Normalizer
 from axon_mlir.semantics.partial import Condition, requirement
+from axon_mlir.semantics.remainders import divisor
 from axon_mlir.semantics.signs import sign
 from axon_mlir.semantics.walk import Context, subterms
 
@@ -51,12 +52,16 @@ class Pieces(Guards):
     """One walk over the terms of a proof; `term` leaves no cuts inside folds.
 
     `windows`: folds are also cut where others begin or end; minima that are decided leave. `written_out`: folds over
-    few elements become what they are made of.
+    few elements become what they are made of. `strides`: sums that ask for the remainder of their variable are cut into
+    rows of all remainders.
     """
 
     lemmas: set[str] = field(default_factory=set[str])
     windows: Windows | None = None
     written_out: bool = False
+    strides: bool = False
+    strided: bool = False
+    """Whether there was such a sum."""
 
     def _term(self, x: t.Term, context: Context) -> t.Term:
         match x:
@@ -172,6 +177,10 @@ class Pieces(Guards):
         if rows is not None:
             self.lemmas.add("tile")
             return self.term(rows, context)
+        if self.strides and m == "sum" and 1 < (d := divisor(body, v)) <= FEW:
+            self.strided = True
+            self.lemmas |= {"split", "tile", "single"}
+            return self.term(by_strides(v, n, body, d), context)
         for c, below, at in cuts(v, body):
             pieces = self._cut(m, v, n, body, (c, below, at), context)
             if pieces is not None:
@@ -258,6 +267,18 @@ class Pieces(Guards):
         if neutral is not None and neutral in parts:
             return parts[1] if parts[0] == neutral else parts[0]
         return t.Apply(MONOIDS[m].function, tuple(parts))
+
+
+def by_strides(v: Var, n: Index, body: t.Term, d: int) -> t.Term:
+    """A sum as one over rows of d elements, written out, and the elements beside them, fewer than d."""
+    row, q = fresh_var(v.name), n // d
+    rows = [t.refresh(t.substitute(body, {v: d * of_var(row) + r})) for r in range(d)]
+    whole = t.fold("sum", row, q, reduce(lambda x, y: t.Apply("add", (x, y)), rows))
+    rest = [
+        t.select(t.less(const(r), n - d * q), t.refresh(t.substitute(body, {v: d * q + r})), t.ZERO)
+        for r in range(d - 1)
+    ]
+    return reduce(lambda x, y: t.Apply("add", (x, y)), rest, whole)
 
 
 def compared(relation: str, a: t.Term, b: t.Term) -> t.Condition:

@@ -12,7 +12,9 @@ from axon_mlir.semantics import terms as t
 from axon_mlir.semantics.domains import Field
 from axon_mlir.semantics.evaluate import evaluate_comprehension
 from axon_mlir.semantics.index import Index, Var, const, of_var, size
+from axon_mlir.semantics.pieces import by_strides
 from axon_mlir.semantics.remainders import MOST, by_remainder, divisor
+from axon_mlir.semantics.walk import subterms
 
 ROW = Var("i")
 
@@ -37,6 +39,18 @@ def test_every_element_once(c: int, d: int, r: int, s: int, n: int) -> None:
         for part, full in zip(pair, whole, strict=True):
             np.testing.assert_array_equal(evaluate_comprehension(part, arrays, {"N": n}, Field()), full[k::count])
             assert divisor(part.body, part.variables[0]) == 1
+
+
+@settings(max_examples=cases(40, 400))
+@given(st.integers(2, 5), st.integers(0, 4), st.integers(1, 13))
+def test_a_sum_in_rows_of_all_remainders(c: int, r: int, n: int) -> None:
+    value = interleaved(c, r % c, size("N"))
+    (v,) = value.variables
+    arrays = {"x": np.arange(100, 120), "y": np.arange(20)}
+    whole, rows = t.fold("sum", v, size("N"), value.body), by_strides(v, size("N"), value.body, c)
+    one, other = (evaluate_comprehension(t.Comprehension((), (), x), arrays, {"N": n}, Field()) for x in (whole, rows))
+    assert one == other
+    assert all(divisor(x.body, x.var) == 1 for x in subterms(rows) if isinstance(x, t.Fold))
 
 
 def test_what_is_left_alone() -> None:

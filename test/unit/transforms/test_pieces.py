@@ -86,6 +86,10 @@ def attention(q: Any, k: Any, v: Any) -> Any:
 PROGRAMS: dict[str, Program] = {
     "rows in the middle, if there are so many": (["f32[70,130]"], assigned),
     "every second column from the end": (["f32[5,9]"], backwards),
+    "a product with every second column from the end": (
+        ["f32[5,9]", "f32[9,3]"],
+        lambda x, y: backwards(x) @ y,
+    ),
     "a fraction in another type": (["f32[5,9]"], lambda x: np.full(x.shape, 1.5, x.dtype).astype(np.float16)),
     "a column in steps": (["f32[5,9]"], lambda x: assigned_to(x, np.s_[:, 2:4:2])),
     "products spread along dimensions of neither": (
