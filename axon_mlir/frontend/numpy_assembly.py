@@ -38,6 +38,9 @@ def array_split(ary: Any, indices_or_sections: Any, axis: Any = 0) -> Any:
     else:
         if count < 1:
             raise AxonError(f"np.array_split into {count} parts", where=str(here()), accepted="1 or more")
+        # The program counts on parts that have elements.
+        current().sizes.reach(extent, count)
+        extent = current().sizes.resolve(extent)
         least, more = extent // count, extent % count
         bounds = [as_size(least * n + ix.minimum(more, n)) for n in range(1, count)]
     return [

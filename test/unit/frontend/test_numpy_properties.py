@@ -300,6 +300,9 @@ def test_what_a_program_names_a_position_of_has_it() -> None:
     text = str(trace(lambda x, y: np.concatenate([x, y])[7:], ["f32[4]", "f32[5]"]))
     assert "fixed = []" in text and '["3 + x0_"]' in text and '["3 + y0__"]' in text
     assert "fixed = []" not in str(trace(lambda x: x.flatten()[7:], ["f32[4,5]"]))
+    # No part is empty.
+    text = str(trace(lambda x: np.array_split(x, 4)[3], ["f32[5]"]))
+    assert '["3 + x0_"]' in text and 'least = [{name = "x0", value = 4' in text
     # Which elements of an axis are assigned depends on what remains of it.
     text = str(trace(backwards, ["f32[129]"]))
     assert "fixed = []" in text and '%x: tensor<?xf32, ["1 + 2 * x0_"]>' in text
