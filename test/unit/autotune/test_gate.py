@@ -130,6 +130,18 @@ def test_few_elements_may_be_off_by_roundings_of_the_type() -> None:
     assert few.tolerances == (2 * 2.0**-8,) and many.tolerances == (0.0,)
 
 
+def test_what_a_rounding_of_the_inputs_changes_may_be_off() -> None:
+    """A kernel that cubes a large number in two roundings returns the cosine of another number; a floor jumps."""
+    large = np.array([11.3, 1.5], np.float32)
+    yardstick = Yardstick.of(function(lambda x: np.cos(x**3), "f32[2]"), [large])
+    off = np.cos((large.astype(np.float64) * (1 + 2.0**-24)) ** 3)
+    error, tolerance, reason = yardstick.judge([off])
+    assert yardstick.tolerances[0] < error < tolerance and not reason
+    assert yardstick.judge([off + 1])[2]
+    jumps = Yardstick.of(function(lambda x: np.floor(x), "f32[2]"), [np.array([3.0, 5.5], np.float32)])
+    assert jumps.judge([np.array([2.0, 5.0])])[2]
+
+
 def test_the_wrong_shape_or_number_of_outputs_fails() -> None:
     yardstick = Yardstick((np.ones((2, 3)),), (1.0,))
     assert "output 0 is [3], not [2, 3]" in yardstick.judge([np.ones(3)])[2]
