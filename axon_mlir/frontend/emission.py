@@ -23,7 +23,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from axon_mlir.dialects.tensor_hl import OPERATIONS
 from axon_mlir.frontend.places import Place
 from axon_mlir.frontend.recording import Node, Trace
-from axon_mlir.frontend.sizes import Specialisation
+from axon_mlir.frontend.sizes import Specialisation, StepByStep
 from axon_mlir.semantics.index import Index
 from axon_mlir.semantics.shapes import element_type, tensor_type
 
@@ -44,6 +44,9 @@ def emit(
         value.name_hint = parameter
         values[node] = value
     needed = _needed(results)
+    for node in needed:
+        if node in trace.closed:
+            raise StepByStep(trace.closed[node], f"a value of one step is used after it (line {node.place.line})")
     for node in trace.nodes:
         if node in needed and node not in values:
             op = _operation(trace, node, [values[o] for o in node.operands])
@@ -115,7 +118,12 @@ def _specialised(found: Sequence[Specialisation]) -> ArrayAttr[Attribute]:
     return ArrayAttr(
         [
             DictionaryAttr(
-                {"name": StringAttr(f.symbol), "value": IntegerAttr(f.value, i64), "where": StringAttr(str(f.place))}
+                {
+                    "name": StringAttr(f.symbol),
+                    "value": IntegerAttr(f.value, i64),
+                    "where": StringAttr(str(f.place)),
+                    **({"why": StringAttr(f.why)} if f.why else {}),
+                }
             )
             for f in found
         ]

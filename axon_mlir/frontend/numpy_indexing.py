@@ -135,11 +135,24 @@ def _element(term: Index, extent: Index, axis: int) -> Index:
         raise AxonError(f"index {number} is outside axis {axis} of size {bound}", where=str(here()))
     if sizes.at_least(term, 0) and sizes.at_least(extent - term, 1):
         return term
+    if sizes.moving(term) is not None:
+        _ends_at_last_step(term + 1, extent)
+        if not (sizes.at_least(term, 0) and sizes.at_least(extent - term, 1)):
+            sizes.force(term, "an index that may be outside")
+        return sizes.resolve(term)
     last = number is not None and number + 1 == bound
     if last or not sizes.reach(term, 0) or not sizes.reach(extent - term, 1):
         # In bounds for the given sizes only, or all that there is for them: the axis is no longer generic.
         sizes.force(extent, "indexing an element")
     return sizes.resolve(term)
+
+
+def _ends_at_last_step(stop: Index, extent: Index) -> None:
+    """Where a loop comes to the end of an axis in its last step, or its first, the axis means that many."""
+    sizes = current().sizes
+    for end in sizes.ends(stop):
+        if end != stop and sizes.value_of(end) == sizes.value_of(extent) is not None:
+            sizes.unify(end, extent, "an axis that a loop goes through")
 
 
 def _span(item: slice[Any, Any, Any], extent: Index) -> tuple[Index, Index, int]:
@@ -168,6 +181,11 @@ def _span(item: slice[Any, Any, Any], extent: Index) -> tuple[Index, Index, int]
 def _clamp(term: Index, extent: Index, low: Index, high: Index) -> Index:
     sizes, named = current().sizes, term.constant is not None
     term = _from_front(term, extent, "a bound of a slice")
+    if sizes.moving(term) is not None:
+        for stop in (term, term + 1):
+            if not sizes.at_least(extent - term, 0):
+                _ends_at_last_step(stop, extent)
+        high = sizes.resolve(high)
     least, number, most = (sizes.value_of(n) for n in (low, term, high))
     if named and least is not None and number is not None and most is not None and least <= number <= most:
         if not (sizes.reach(term - low, 0) and sizes.reach(high - term, 0)):

@@ -27,6 +27,7 @@ from axon_mlir.frontend.places import Place, place_of_traceback
 from axon_mlir.frontend.rebinding import rebound
 from axon_mlir.frontend.recording import Node, Trace, recording
 from axon_mlir.frontend.sandbox import run_child
+from axon_mlir.frontend.sizes import StepByStep
 from axon_mlir.frontend.traced import Traced, TracedTensor, as_items, as_size
 from axon_mlir.host.parsing import parse_module
 from axon_mlir.host.registry import make_context
@@ -52,8 +53,24 @@ def trace_file(path: str, function: str | None, args: Sequence[str], *, generic_
 def trace(function: Callable[..., Any], specs: Sequence[str], *, generic_numbers: bool = True) -> ModuleOp:
     """Trace a function object in this process."""
     place = _place_of(function)
+    stepwise: dict[Place, str] = {}
+    while True:
+        try:
+            module = _traced(function, specs, place, Trace(stepwise=stepwise), generic_numbers)
+        except StepByStep as refused:
+            if refused.loop in stepwise:
+                raise
+            stepwise[refused.loop] = refused.reason
+            continue
+        verify_module(module)
+        return module
+
+
+def _traced(
+    function: Callable[..., Any], specs: Sequence[str], place: Place, record: Trace, generic_numbers: bool
+) -> ModuleOp:
+    """One run of the function."""
     parameters = bind(function, specs, place)
-    record = Trace()
     arguments: list[tuple[str, Node]] = []
     constants: dict[str, str] = {}
     values: list[Any] = []
@@ -76,9 +93,9 @@ def trace(function: Callable[..., Any], specs: Sequence[str], *, generic_numbers
                     values.append(spec)
         result = _call(function, values, place)
         results = _results(result, function.__name__, place)
-        module = emit(record, function.__name__, arguments, results, constants, str(place))
-    verify_module(module)
-    return module
+        if record.fences:
+            raise StepByStep(record.fences[-1].place, "it is left by break or return")
+        return emit(record, function.__name__, arguments, results, constants, str(place))
 
 
 def _place_of(function: Callable[..., Any]) -> Place:
@@ -135,6 +152,8 @@ def _total(record: Trace, axis: Axis) -> Index:
 def _call(function: Callable[..., Any], values: Sequence[Any], place: Place) -> Any:
     try:
         return function(*values)
+    except StepByStep:
+        raise
     except AxonError as error:
         raise error.at(str(place)) from None
     except RecursionError:

@@ -19,11 +19,21 @@ from typing import Any
 import numpy as np
 
 from axon_mlir.frontend.element_types import is_element_type
+from axon_mlir.frontend.loops import Counted, backwards, count_steps, enumerated, zipped
 from axon_mlir.frontend.numpy_creation import CREATION, FILLED
 from axon_mlir.frontend.numpy_functions import FUNCTIONS, NAMED_UFUNCS, UFUNCS
-from axon_mlir.frontend.recording import current, is_recording
+from axon_mlir.frontend.recording import is_recording
 from axon_mlir.frontend.scipy_special import TRACED, special_module
-from axon_mlir.frontend.traced import WRAPPED_FUNCTIONS, Size, Traced, TracedTensor, invoke, numpy_name, unsupported
+from axon_mlir.frontend.traced import (
+    WRAPPED_FUNCTIONS,
+    Size,
+    Traced,
+    TracedTensor,
+    as_size,
+    invoke,
+    numpy_name,
+    unsupported,
+)
 
 _PLAIN_FROMPYFUNC: Callable[..., Any] = np.frompyfunc
 _PLAIN_VECTORIZE_CALL: Callable[..., Any] = np.vectorize.__call__
@@ -69,19 +79,22 @@ def _filling(name: str, plain: Callable[..., Any], traced: Callable[..., Any]) -
 
 
 def _len(value: Any, /) -> Any:
+    if isinstance(value, Counted):
+        return as_size(value.count)
     return value.shape[0] if isinstance(value, TracedTensor) and value.ndim else len(value)
 
 
-def _range(*bounds: Any) -> range:
-    """Loops are unrolled: a size in the bounds becomes its number."""
-    numbers = [
-        current().sizes.force(b.term, "a loop over a size (range), which is unrolled,") if isinstance(b, Size) else b
-        for b in bounds
-    ]
-    return range(*numbers)
+def _range(*bounds: Any) -> Any:
+    return count_steps(*bounds) if any(isinstance(b, Size) for b in bounds) and len(bounds) <= 3 else range(*bounds)
 
 
-_BUILTINS: dict[str, Callable[..., Any]] = {"len": _len, "range": _range}
+_BUILTINS: dict[str, Callable[..., Any]] = {
+    "len": _len,
+    "range": _range,
+    "enumerate": enumerated,
+    "zip": zipped,
+    "reversed": backwards,
+}
 """Builtins that the program's own globals see anew: Python insists on plain integers there."""
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from axon_mlir.errors import AxonError
 from axon_mlir.frontend.places import Place, here
@@ -23,11 +23,29 @@ from axon_mlir.semantics.index import Size as Symbol
 
 @dataclass(frozen=True)
 class Specialisation:
-    """A symbol that the program forced to a number, or to be at least one, and where."""
+    """A symbol that the program forced to a number, or to be at least one, where, and why if that is not plain."""
 
     symbol: str
     value: int
     place: Place
+    why: str | None = None
+
+
+@dataclass(frozen=True)
+class Steps:
+    """How often a loop runs that is traced as one step, and where it stands."""
+
+    count: Index
+    place: Place
+
+
+class StepByStep(AxonError):
+    """A loop whose steps differ in more than their position: it is traced step by step, if that is possible."""
+
+    def __init__(self, loop: Place, reason: str):
+        super().__init__(f"a loop over a size cannot be taken as a whole: {reason}", where=str(loop))
+        self.loop = loop
+        self.reason = reason
 
 
 class SizeTable:
@@ -40,6 +58,8 @@ class SizeTable:
         self._least: dict[Symbol, Specialisation] = {}
         """Representative -> the size that it is the rest of, with its least number."""
         self.fixed: list[Specialisation] = []
+        self.positions: dict[Var, Steps] = {}
+        """The position of each loop whose one step is being traced."""
 
     # -- symbols ------------------------------------------------------------------------------------------------------
 
@@ -223,8 +243,21 @@ class SizeTable:
     # -- decisions ----------------------------------------------------------------------------------------------------
 
     def at_least(self, term: Index, bound: int) -> bool:
-        """Whether `term >= bound` holds for all sizes >= 1 (False: not known)."""
-        return at_least(self.resolve(term), bound)
+        """Whether `term >= bound` holds for all sizes >= 1 and all steps of loops (False: not known)."""
+        return all(at_least(end, bound) for end in self.ends(term))
+
+    def ends(self, term: Index) -> list[Index]:
+        """A term at the first and the last step of each loop that it depends on: in between it is in between."""
+        ends = [self.resolve(term)]
+        for v, steps in self.positions.items():
+            if v in term.symbols() and term.coefficient(v) is not None:
+                last = self.resolve(steps.count) - 1
+                ends = [self.resolve(e.substitute({v: at})) for e in ends for at in (ix.const(0), last)]
+        return ends
+
+    def moving(self, term: Index) -> Var | None:
+        """The position of a loop that a term depends on."""
+        return next((v for v in self.positions if v in term.symbols()), None)
 
     def reach(self, term: Index, bound: int) -> bool:
         """Whether `term >= bound` holds for all sizes, if need be from a least number of one of them on.
@@ -289,12 +322,15 @@ class SizeTable:
             divided |= {s for s in quotient.symbols() if isinstance(s, Symbol)}
             self._bind(symbol, by * quotient + value % by)
 
-    def force(self, term: Index, why: str) -> int:
-        """The number of a size, specialising every symbol in it."""
+    def force(self, term: Index, why: str, because: str | None = None) -> int:
+        """The number of a size, specialising every symbol in it; `because` is recorded with each."""
         term = self.resolve(term)
         if term.constant is not None:
             return term.constant
         place = here()
+        position = self.moving(term)
+        if position is not None:
+            raise StepByStep(self.positions[position].place, f"{why} needs the number of a step (line {place.line})")
         for symbol in sorted(term.symbols(), key=str):
             value = self._values.get(symbol)
             if value is None:
@@ -305,7 +341,7 @@ class SizeTable:
                     "or a program that is generic in it",
                 )
             if isinstance(symbol, Symbol):
-                self.fixed.append(self._fixed(symbol, value))
+                self.fixed.append(replace(self._fixed(symbol, value), why=because))
                 self._bound[symbol] = ix.const(value)
         number = self.resolve(term).constant
         assert number is not None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import operator
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from inspect import signature
@@ -358,7 +359,7 @@ class TracedTensor(Traced):
     assignment to it is one to its base. Arguments never change.
     """
 
-    __slots__ = ("_node", "_origin", "_seen", "_taken", "_version", "_view", "_weak")
+    __slots__ = ("_born", "_node", "_origin", "_seen", "_taken", "_version", "_view", "_weak")
 
     def __init__(self, node: Node, *, weak: bool = False, origin: str | None = None, view: View | None = None):
         self._node = node
@@ -366,6 +367,7 @@ class TracedTensor(Traced):
         self._origin = origin
         self._view = view
         self._version = 0
+        self._born = current().born()
         self._seen = self.version
         self._taken: tuple[TracedTensor, Any] | None = None
 
@@ -404,6 +406,11 @@ class TracedTensor(Traced):
         return self._weak
 
     @property
+    def stands_alone(self) -> bool:
+        """Whether it shares no elements with another array that it was made from."""
+        return self._view is None
+
+    @property
     def origin(self) -> str | None:
         """The argument that the elements belong to."""
         return self._origin if self._view is None else self._view.base.origin
@@ -420,12 +427,17 @@ class TracedTensor(Traced):
         self.require_own("assigning to elements")
         view = self._view
         if view is None:
-            self._node, self._weak = value.node, value.weak
-            self._version += 1
+            current().changing(self, self._born, self._node, self._weak)
+            self.become(value.node, weak=value.weak)
         elif view.undo is None:
             unsupported("assigning through a reshaped or broadcast array", "assigning to the array itself")
         else:
             view.base.assign(view.undo(view.base, value))
+
+    def become(self, node: Node, *, weak: bool) -> None:
+        """Have the elements of a node, whoever shares them."""
+        self._node, self._weak = node, weak
+        self._version += 1
 
     # -- what a program sees ------------------------------------------------------------------------------------------
 
@@ -515,8 +527,7 @@ class TracedTensor(Traced):
     def __iter__(self) -> Iterator[Any]:
         if not self.ndim:
             raise AxonError("iterating over a scalar", where=str(here()), accepted="arrays of rank 1 or more")
-        for position in range(current().sizes.force(self.terms[0], "a loop over the first axis of a tensor")):
-            yield self[position]
+        return METHODS["rows"](self, sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
 
     def __len__(self) -> int:
         if not self.ndim:

@@ -18,6 +18,7 @@ from axon_mlir.semantics import terms as t
 from axon_mlir.semantics.domains import Domain
 from axon_mlir.semantics.functions import MONOIDS
 from axon_mlir.semantics.index import Index, Size, Var, evaluate, of_var
+from axon_mlir.semantics.scans import recurrence_of
 
 
 def evaluate_comprehension(
@@ -99,7 +100,7 @@ class _Walk:
         if v is None or beyond not in (0, 1):
             return None
         axis, extent = self.axes[v]
-        parts = _recurrence(x, v)
+        parts = recurrence_of(x, v)
         if parts is None and v in t.free_symbols(x.body):
             return None
         with self.axis(x.var, extent):
@@ -260,24 +261,6 @@ def _position(x: t.Fold) -> tuple[t.Term, t.Term] | None:
     for position, other in ((c.left, c.right), (c.right, c.left)):
         if other is own and x.var not in t.free_symbols(position):
             return position, body.then
-    return None
-
-
-def _recurrence(x: t.Fold, v: Var) -> tuple[t.Term, t.Term] | None:
-    """(factor, summand), both over the fold's variable k, of `sum(k < v + 1: summand * prod(j < v - k: factor at
-    k + 1 + j))`."""
-    k = of_var(x.var)
-    if x.monoid != "sum" or not isinstance(x.body, t.Apply) or x.body.function != "mul" or x.extent != of_var(v) + 1:
-        return None
-    for product, summand in (x.body.args, x.body.args[::-1]):
-        if not isinstance(product, t.Fold) or product.monoid != "prod" or product.extent != of_var(v) - k:
-            continue
-        if v in t.free_symbols(product.body) or v in t.free_symbols(summand):
-            continue
-        place = Var("@place")
-        factor = t.substitute(product.body, {product.var: of_var(place) - k - 1})
-        if not {x.var, product.var} & t.free_symbols(factor):
-            return t.substitute(factor, {place: k}), summand
     return None
 
 

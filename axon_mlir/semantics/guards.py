@@ -16,9 +16,21 @@ from itertools import permutations
 from axon_mlir.semantics import terms as t
 from axon_mlir.semantics.denotation import range_of
 from axon_mlir.semantics.functions import MONOIDS, Monoid
-from axon_mlir.semantics.index import Div, Index, Size, Var, branches, ceil_div, const, fresh_var, minimum, of_var
+from axon_mlir.semantics.index import (
+    Div,
+    Index,
+    Size,
+    Var,
+    branches,
+    ceil_div,
+    const,
+    extreme,
+    fresh_var,
+    minimum,
+    of_var,
+)
 from axon_mlir.semantics.spelling import spelled
-from axon_mlir.semantics.walk import Context
+from axon_mlir.semantics.walk import Context, subterms
 
 
 @dataclass
@@ -100,20 +112,66 @@ class Guards:
         parts = [p for p in operands if p != t.number(monoid.neutral) and not self._empty(p, monoid, context)]
         for a, b in permutations([p for p in parts if isinstance(p, t.Fold) and p.monoid == monoid.name], 2):
             assert isinstance(a, t.Fold) and isinstance(b, t.Fold)
-            here: dict[Size | Var, Index] = {b.var: of_var(Var("k"))}
-            there: dict[Size | Var, Index] = {a.var: a.extent + of_var(Var("k"))}
-            if spelled(b.body, here) is not spelled(a.body, there):
-                continue
-            if self.follows(context, t.conj([t.at_most(const(0), a.extent), t.at_most(const(0), b.extent)])):
-                self.lemmas.add("split")
+            whole = self._adjacent(a, b, context)
+            if whole is not None:
                 rest = [p for p in parts if p is not a and p is not b]
-                return reduce(
-                    lambda p, q: t.Apply(x.function, (p, q)), rest, t.fold(a.monoid, a.var, a.extent + b.extent, a.body)
-                )
+                return reduce(lambda p, q: t.Apply(x.function, (p, q)), rest, whole)
+        if monoid.name == "prod":
+            for d in [p for p in parts if isinstance(p, t.Fold) and p.monoid == "prod"]:
+                moved = self._continued([p for p in parts if p is not d], d, context)
+                if moved is not None:
+                    return moved
         once = list(dict.fromkeys(parts)) if monoid.name in ("max", "min") else parts
         if not once or len(once) == len(operands):
             return x
         return reduce(lambda p, q: t.Apply(x.function, (p, q)), once)
+
+    def _adjacent(self, a: t.Fold, b: t.Fold, context: Context) -> t.Term | None:
+        """A fold, and one that begins where it ends, as one; None where the second does not."""
+        shorter = branches(a.extent) if extreme(a.extent) is not None else []
+        for length in dict.fromkeys((*_distances(a, b), *shorter, a.extent)):
+            here: dict[Size | Var, Index] = {b.var: of_var(Var("k"))}
+            there: dict[Size | Var, Index] = {a.var: length + of_var(Var("k"))}
+            if spelled(b.body, here) is not spelled(a.body, there):
+                continue
+            ranges = [t.at_most(const(0), a.extent), t.at_most(const(0), b.extent), t.equal(length, a.extent)]
+            if self.follows(context, t.conj(ranges)):
+                self.lemmas.add("split")
+                return t.fold(a.monoid, a.var, length + b.extent, a.body)
+        return None
+
+    def _continued(self, factors: list[t.Term], d: t.Fold, context: Context) -> t.Term | None:
+        """A product of factors and of d, which goes on where a product inside of one of them ends: the recurrence of a
+        loop over tiles, whose tiles each have a product of their own. None where there is no such product."""
+        for p in factors:
+            moved = self._with_factor(p, d, context)
+            if moved is not None:
+                rest = [q for q in factors if q is not p]
+                return reduce(lambda q, r: t.Apply("mul", (q, r)), rest, moved)
+        return None
+
+    def _with_factor(self, x: t.Term, d: t.Fold, context: Context) -> t.Term | None:
+        """`x * d` as a sum whose products contain d."""
+        match x:
+            case t.Fold("prod", _, _, _):
+                return self._adjacent(x, d, context) or self._adjacent(d, x, context)
+            case t.Fold("sum", v, n, body):
+                inner = self._with_factor(body, d, (*context, *range_of(v, n)))
+                if inner is None:
+                    return None
+                self.lemmas.add("scale")
+                return self._untiled(t.fold("sum", v, n, inner), context)
+            case t.Apply("add", (a, b)):
+                left, right = self._with_factor(a, d, context), self._with_factor(b, d, context)
+                if left is None and right is None:
+                    return None
+                return self._joined(
+                    t.Apply("add", (left or t.Apply("mul", (a, d)), right or t.Apply("mul", (b, d)))), context
+                )
+            case t.Apply("mul", _):
+                return self._continued(list(_operands(x, MONOIDS["prod"])), d, context)
+            case _:
+                return None
 
     def _empty(self, x: t.Term, monoid: Monoid, context: Context) -> bool:
         """Whether a term is a fold over what whole tiles before this place cover, where there are none."""
@@ -184,6 +242,17 @@ def _tilings(x: t.Fold, extent: Index) -> Iterator[tuple[Index, Index]]:
         length = minimum(*rest) if rest else x.extent * step
         if x.var not in length.symbols():
             yield length, step
+
+
+def _distances(a: t.Fold, b: t.Fold) -> Iterator[Index]:
+    """How far behind the elements of one fold those of another may begin, seen from what both read."""
+    mine = [r for r in subterms(a.body) if isinstance(r, t.Read) and any(i.coefficient(a.var) == 1 for i in r.indices)]
+    for r in mine[:1]:
+        for other in subterms(b.body):
+            if isinstance(other, t.Read) and other.tensor == r.tensor:
+                for i, j in zip(r.indices, other.indices, strict=True):
+                    if i.coefficient(a.var) == 1 and j.coefficient(b.var) == 1:
+                        yield (j - of_var(b.var)) - (i - of_var(a.var))
 
 
 def _divided(i: Index) -> bool:

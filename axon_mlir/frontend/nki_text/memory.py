@@ -3,8 +3,8 @@
 
 A storage is read where it stands; a write makes a new value. A loop is executed for one iteration: a storage of
 outside that it touches becomes an argument of its body, and what the iteration did to it says what kind of result it
-is. `collect`: it wrote regions that move with the loop. A monoid: it combined. Anything else leaves undefined contents
-behind, which is less than what is known, never more.
+is. `collect`: it wrote regions that move with the loop. A monoid: it combined. `carry`: it made all of it anew from
+what it was. Anything else leaves undefined contents behind, which is less than what is known, never more.
 
 A storage of which the iterations touch one and the same region only is carried as that region.
 """
@@ -18,7 +18,7 @@ from xdsl.dialects.builtin import FileLineColLoc, IndexType, IntAttr, StringAttr
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 
 from axon_mlir.dialects.tile import EmptyOp, ExtractOp, ForOp, IndexOp, InsertOp, LoadOp, NeutralOp, StoreOp
-from axon_mlir.dialects.tile.ops import COLLECT, YieldOp
+from axon_mlir.dialects.tile.ops import CARRY, COLLECT, YieldOp
 from axon_mlir.dialects.tile.types import TileType, tile_type
 from axon_mlir.dialects.trn_isa import upper_number
 from axon_mlir.errors import UnsupportedError
@@ -460,6 +460,11 @@ class Scope:
             return COLLECT
         return None
 
+    def _recurrence(self, storage: Storage, argument: BlockArgument) -> str | None:
+        """`carry` where an iteration makes a storage anew from what the one before has left in it."""
+        renewed = all(u.kind == OVERWRITE for u in self.updates[storage])
+        return CARRY if storage.on_chip and renewed and argument.uses.get_length() else None
+
     def _moves(self, update: Update) -> bool:
         assert self.loop is not None
         return any(o.coefficient(self.loop.counter) == self.loop.step for o in update.offsets)
@@ -485,7 +490,7 @@ class Scope:
             if self.values[storage] is argument:
                 argument.replace_all_uses_with(self._outer(storage))
             else:
-                kind = self.kind(storage)
+                kind = self.kind(storage) or self._recurrence(storage, argument)
                 if kind is not None:
                     carried.append(storage)
                     kinds.append(kind)
@@ -523,7 +528,7 @@ class Scope:
             parent.write(view, result, kind if kind in MONOIDS else None)
             return
         parent.values[storage] = result
-        if kind == OVERWRITE:
+        if kind in (OVERWRITE, CARRY):
             whole = self.frame(storage) if storage.on_chip else None
             offsets = whole.offsets if whole is not None else tuple(const(0) for _ in storage.shape)
             parent._note(storage, Update(OVERWRITE, offsets, ()))

@@ -310,7 +310,7 @@ class _Selector:
     def leaf(self, op: LeafOp) -> None:
         names = {f"v{n}": v for n, v in enumerate(op.ins)}
         term, shape = _leaf_term(op)
-        term = normalised(unit_free(term) or term)
+        term = self.columns(op, normalised(unit_free(term) or term), names)
         type_ = op.result.type
         assert isinstance(type_, TileType)
         if op.outs is not None and op.accumulate is not None:
@@ -324,6 +324,38 @@ class _Selector:
         extents = self.result_extents(op)
         self.extents[op.result] = extents
         self.replace(op, self.produce(term, site, extents))
+
+    def columns(self, op: LeafOp, term: t.Term, names: dict[str, SSAValue]) -> t.Term:
+        """A term in which the elements of rows at one place, known from their extents, are columns of their own."""
+        extents: dict[str, SSAValue] = {}
+        for access, v in zip(op.leaf_meaning.operands, op.ins, strict=True):
+            extents |= zip((SIZE + _size_name(i) for i in access.items), self.extents[v], strict=True)
+        found: dict[t.Read, t.Read] = {}
+        for r in dict.fromkeys(x for x in subterms(term) if isinstance(x, t.Read)):
+            value, at = names[r.tensor], r.indices[1]
+            type_ = value.type
+            assert isinstance(type_, TileType)
+            used = sorted(s.name for s in at.symbols())
+            if type_.upper[1] == 1 or not used or any(n not in extents for n in used):
+                continue
+            renamed: dict[Size | Var, Index] = {Size(n): of_var(Var(f"n{k}")) for k, n in enumerate(used)}
+            place_of = IndexOp(
+                str(at.substitute(renamed)), [f"n{k}" for k in range(len(used))], [extents[n] for n in used]
+            )
+            zero, one = IndexOp("0"), IndexOp("1")
+            sizes = [self.extents[value][0], one.result]
+            column = ExtractOp(
+                value,
+                [zero.result, place_of.result],
+                sizes,
+                tile_type([type_.upper[0], const(1)], type_.dtype, type_.space.data),
+            )
+            for new in (place_of, zero, one, column):
+                self.before(op, new)
+            name = f"column{len(found)}"
+            names[name], self.extents[column.result] = column.result, (sizes[0], sizes[1])
+            found[r] = t.Read(name, (r.indices[0], const(0)))
+        return t.substitute(term, {}, lambda r: found.get(r, r)) if found else term
 
     def fold_bound(self, op: LeafOp) -> Index | None:
         """The upper bound of the free axis of the widest operand: that of values inside a fold."""

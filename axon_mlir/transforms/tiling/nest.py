@@ -20,6 +20,7 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from axon_mlir.dialects.tile import (
+    CARRY,
     COLLECT,
     PLACE_PREFIX,
     EmptyOp,
@@ -39,6 +40,7 @@ from axon_mlir.dialects.tile import (
 )
 from axon_mlir.errors import AxonError
 from axon_mlir.semantics.denotation import place
+from axon_mlir.semantics.functions import MONOIDS
 from axon_mlir.semantics.index import Index, Var, const, of_var, parse
 from axon_mlir.semantics.index import size as size_index
 from axon_mlir.semantics.meaning import parse_op
@@ -53,6 +55,7 @@ PARAMETERS = "tile.parameters"
 MATMUL = "op leaf(a[K, M], b[K, N]) -> c[M, N] { c[m, n] = sum(k < K: mul(a[k, m], b[k, n])) }"
 COPY = "op leaf(a[P, F]) -> c[P, F] { c[p, f] = a[p, f] }"
 TRANSPOSE = "op leaf(a[P, F]) -> c[F, P] { c[f, p] = a[p, f] }"
+LAST = "op leaf(a[P, F]) -> c[P, 1] { c[p, 0] = a[p, F - 1] }"
 """The meanings of leaves that tiling itself introduces."""
 PLACE = re.compile(rf"\b{PLACE_PREFIX}(\w+): index")
 """An attribute of a meaning that is where a dimension's tile begins."""
@@ -76,7 +79,8 @@ class Leaf:
     the tile axis (or None) of each of its axes, where each axis begins (`at`: over sizes, and over a variable for each
     dimension, which stands for the start of its innermost loop), and the step of each (`steps`; empty: all are 1).
     `name` is the value defined (for a store: the tensor). Of `ins`, those in `carried` are folds over a loop around,
-    read as they stand so far: what the iterations before have folded.
+    read as they stand so far: what the iterations before have folded. With `carry` in the place of a monoid, a leaf
+    makes anew what the loops `red` carry: the next iteration reads it.
     """
 
     kind: str
@@ -423,9 +427,7 @@ class _Emitter:
             if fold is child:
                 held = self.held_here(leaf, block, scope)
                 self.held[_accumulator(leaf.name)] = held
-                op = NeutralOp(leaf.monoid or "sum", [self.extent(block, r) for r in held], _type_of(held, leaf))
-                block.add_op(op)
-                scope.values[_accumulator(leaf.name)] = op.result
+                scope.values[_accumulator(leaf.name)] = self.neutral(leaf, held, block, _type_of(held, leaf))
             elif self.scope_of[leaf.name] is node and leaf.name not in scope.values:
                 held = self.held_here(leaf, block, scope)
                 self.held[leaf.name] = held
@@ -513,6 +515,7 @@ class _Emitter:
             held = self.held[accumulator]
             whole = held == here
             outs = scope.values[accumulator] if whole else self.part(scope.values[accumulator], here, held, block)
+            outs = None if leaf.monoid == CARRY else outs
             computed = self.computed(leaf, operands, here, type_, block, scope, outs)
             computed.result.name_hint = leaf.name
             result: SSAValue = computed.result
@@ -526,7 +529,7 @@ class _Emitter:
                 result = placed.result
             scope.values[accumulator] = result
             return
-        outs = self.neutral(leaf, here, block, type_) if leaf.red else None
+        outs = self.neutral(leaf, here, block, type_) if leaf.red and leaf.monoid != CARRY else None
         computed = self.computed(leaf, operands, here, type_, block, scope, outs)
         self.defined(leaf, computed.result, here, block, scope)
 
@@ -585,7 +588,8 @@ class _Emitter:
         return out
 
     def neutral(self, leaf: Leaf, here: tuple[_Region, _Region], block: Block, type_: TileType) -> SSAValue:
-        op = NeutralOp(leaf.monoid or "sum", [self.extent(block, r) for r in here], type_)
+        monoid = leaf.monoid if leaf.monoid in MONOIDS else "sum"
+        op = NeutralOp(monoid, [self.extent(block, r) for r in here], type_)
         block.add_op(op)
         return op.result
 
@@ -811,11 +815,21 @@ class _Reader:
             else:
                 self.value[arg] = self.value[init]
         self.block(op.body.block, (*path, (op, key)))
-        for v, result in zip(op.yielded, op.results_, strict=True):
+        for kind, arg, v, result in zip(op.kinds.data, op.carried, op.yielded, op.results_, strict=True):
             if v in self.tensor:
                 self.tensor[result] = self.tensor[v]
-            else:
-                self.value[result] = self.value[v]
+                continue
+            self.value[result] = self.value[v]
+            if kind.data == CARRY:
+                self.carried_by(key, self.value[arg], self.value[v])
+
+    def carried_by(self, key: LoopKey, held: str, name: str) -> None:
+        """A loop carries what a leaf makes: the buffer that it starts from is that leaf's."""
+        if held != name:
+            self.named.setdefault(held, name)
+        number = next(n for n, x in enumerate(self.leaves) if x.name == name)
+        leaf = self.leaves[number]
+        self.leaves[number] = replace(leaf, monoid=CARRY, red=leaf.red | {key})
 
     def dims(self, op: LoadOp | LeafOp) -> tuple[str, str]:
         if op.dims is None or len(op.dims.data) != 2:
@@ -917,6 +931,7 @@ def _is_operand(v: SSAValue) -> bool:
 
 __all__ = [
     "COPY",
+    "LAST",
     "MATMUL",
     "PARAMETERS",
     "SIZES",

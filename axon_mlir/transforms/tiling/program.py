@@ -20,10 +20,11 @@ from axon_mlir.errors import UnsupportedError
 from axon_mlir.semantics import terms as t
 from axon_mlir.semantics.denotation import UNDEFINED, Denotable, Denoter, dtype_of, input_name, place
 from axon_mlir.semantics.index import Index, Size, Var, const
+from axon_mlir.semantics.scans import Scan, scan_of
 from axon_mlir.semantics.shapes import dtype_name, shape_of
 from axon_mlir.semantics.traits import HasMeaning
 from axon_mlir.transforms.tiling.pieces import Piece, pieces_of
-from axon_mlir.transforms.tiling.separation import Materialise, Separation, Spelling, Unbounded, is_mask, scanned_by
+from axon_mlir.transforms.tiling.separation import Materialise, Separation, Spelling, Unbounded, is_mask
 
 CAST = "tensor_hl.cast"
 """The operation that a program's conversions are."""
@@ -59,8 +60,11 @@ class Computation:
     origin: tuple[Index, ...] = ()
     steps: tuple[int, ...] = ()
     single: frozenset[str] = frozenset()
-    scanned: str | None = None
-    """The dimension along which a scan runs: the range of its fold ends with the element."""
+
+    @property
+    def scan(self) -> Scan | None:
+        """The scan that the body is: the range of its fold ends with the element."""
+        return scan_of(self.body, self.variables)
 
     @property
     def is_piece(self) -> bool:
@@ -309,7 +313,6 @@ def _renamed(c: Computation, dims: _Dims) -> Computation:
         c,
         dims=tuple(None if d is None else dims.find(d) for d in c.dims),
         single=frozenset(map(dims.find, c.single)),
-        scanned=None if c.scanned is None else dims.find(c.scanned),
         fold_dims=tuple((v, dims.find(d)) for v, d in c.fold_dims),
     )
 
@@ -375,13 +378,15 @@ def _computation(tensor: Tensor, piece: Piece, dims: _Dims, op: Operation, *, wh
     value = piece.value
     folds, inner = folds_of(value.body)
     variables = [(v, n) for v, n in zip(value.variables, value.shape, strict=True) if n != 1]
-    along = scanned_by(value.body, value.variables)
-    spaces = [*variables, *((f.var, f.extent) for f in folds if along is None)]
+    scan = scan_of(value.body, value.variables)
+    spaces = [*variables, *((f.var, f.extent) for f in folds if scan is None)]
     chosen: dict[Var, str] = {v: dims.fresh(extent) for v, extent in spaces}
     dims.together.append(list(chosen.values()))
-    if along is not None:
-        chosen[folds[0].var] = chosen[along]
-    for r in reads_of(inner):
+    reads = reads_of(inner)
+    if scan is not None:
+        chosen[scan.var] = chosen[scan.along]
+        reads = [r for part in scan.parts for r in reads_of(part)]
+    for r in reads:
         for axis, i in enumerate(r.indices):
             v = i.atom
             if isinstance(v, Var) and v in chosen:
@@ -404,8 +409,7 @@ def _computation(tensor: Tensor, piece: Piece, dims: _Dims, op: Operation, *, wh
         op,
         () if whole else piece.origin,
         () if whole else piece.steps,
-        frozenset(_single([i for r in reads_of(inner) for i in r.indices], dim_of)),
-        None if along is None else chosen[along],
+        frozenset(_single([i for r in reads for i in r.indices], dim_of)),
     )
 
 

@@ -9,7 +9,7 @@ range are the neutral element (the guard lemma).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 
@@ -17,6 +17,7 @@ from axon_mlir.semantics import terms as t
 from axon_mlir.semantics.functions import MONOIDS
 from axon_mlir.semantics.guards import Guards
 from axon_mlir.semantics.index import Index, Size, Var, const, of_var
+from axon_mlir.semantics.scans import scan_of
 from axon_mlir.semantics.spelling import spelled
 
 Extents = Mapping[Var, Index]
@@ -48,11 +49,12 @@ class Separation:
         extents = dict(zip(value.variables, value.shape, strict=True))
         # Truth values that are compared with truth values are conditions.
         plain = Guards(lambda _, c: False).term(value.body, ())
-        along = scanned_by(plain, extents)
-        if along is not None and isinstance(plain, t.Fold):
-            body = self.flat(plain.body, inside := {**extents, plain.var: extents[along]})
-            body = body if _runs_along(body, plain.var) else self.read(body, inside, "f32")
-            return replace(value, body=t.Fold(plain.monoid, plain.var, plain.extent, body))
+        scan = scan_of(plain, extents)
+        if scan is not None:
+            inside = {**extents, scan.var: extents[scan.along]}
+            around = [v for v in inside if v != scan.along]
+            rows = [self.row(self.flat(part, inside), inside, scan.var, around) for part in scan.parts]
+            return replace(value, body=scan.with_parts(tuple(rows)).term)
         body, inside = self.root(plain, extents)
         return replace(value, body=self.factored(value, body, inside))
 
@@ -80,9 +82,14 @@ class Separation:
                 )
                 return positional(made) if isinstance(made, t.Apply) else made
 
-    def read(self, x: t.Term, extents: Extents, dtype: str) -> t.Term:
-        """A term as an element of a tensor over the variables that it depends on."""
-        free = t.free_symbols(x)
+    def row(self, x: t.Term, extents: Extents, v: Var, around: Sequence[Var]) -> t.Term:
+        """A term as an element of a row along a variable, made for each place around it where it is none yet."""
+        return x if _runs_along(x, v) else self.read(x, extents, "f32", *around)
+
+    def read(self, x: t.Term, extents: Extents, dtype: str, *along: Var) -> t.Term:
+        """A term as an element of a tensor over the variables that it depends on, and over those along which it is to
+        lie."""
+        free = {*t.free_symbols(x), *along}
         variables = tuple(v for v in extents if v in free)
         shape = tuple(extents[v] for v in variables)
         names: dict[Size | Var, Index] = {v: of_var(Var(f"axis{n}")) for n, v in enumerate(variables)}
@@ -116,14 +123,6 @@ class Separation:
         for f in reversed(folds):
             body = t.Fold("sum", f.var, f.extent, body)
         return body
-
-
-def scanned_by(x: t.Term, variables: Iterable[Var]) -> Var | None:
-    """The variable along which a term is a running fold: `fold(k <= v: f(k))`, the body without v."""
-    if not isinstance(x, t.Fold):
-        return None
-    found = next((v for v in variables if x.extent == of_var(v) + 1), None)
-    return found if found is not None and found not in t.free_symbols(x.body) else None
 
 
 def _runs_along(x: t.Term, v: Var) -> bool:

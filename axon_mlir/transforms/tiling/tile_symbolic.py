@@ -30,16 +30,17 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 from xdsl.passes import ModulePass
 
-from axon_mlir.dialects.tile import PLACE_PREFIX, SIZE_PREFIX
+from axon_mlir.dialects.tile import CARRY, PLACE_PREFIX, SIZE_PREFIX
 from axon_mlir.dialects.trn_isa import device_of
 from axon_mlir.semantics import terms as t
 from axon_mlir.semantics.functions import MONOIDS
 from axon_mlir.semantics.index import Index, Size, Var, const, of_var
 from axon_mlir.semantics.index import size as size_index
+from axon_mlir.semantics.scans import Scan
 from axon_mlir.semantics.shapes import tensor_type
 from axon_mlir.targets import Device
 from axon_mlir.transforms.tiling.capacity import turned_dtype
-from axon_mlir.transforms.tiling.nest import COPY, MATMUL, TRANSPOSE, Leaf, LoopKey, Nest, emit, replace_functions
+from axon_mlir.transforms.tiling.nest import COPY, LAST, MATMUL, TRANSPOSE, Leaf, LoopKey, Nest, emit, replace_functions
 from axon_mlir.transforms.tiling.program import Computation, Program, Tensor, analyse, folds_of, reads_of
 from axon_mlir.transforms.tiling.structure import STRUCTURE, Structure, structure_attribute, structure_of
 
@@ -81,6 +82,12 @@ def tiled(program: Program, device: Device, structure: Structure | None = None) 
 
 
 ONES = "op leaf() -> c[P, F] { c[p, f] = 1 }"
+RUNNING = "op leaf(x0[P, F], x1[P, 1]) -> c[P, F] {{ c[p, f] = {function}(x1[p, 0], {monoid}(j < f + 1: x0[p, j])) }}"
+RECURRENCE = (
+    "op leaf(x0[P, F], x1[P, F], x2[P, 1]) -> c[P, F] { c[p, f] = add(mul(x2[p, 0], prod(j < f + 1: x0[p, j])), "
+    "sum(j < f + 1: mul(x1[p, j], prod(i < f - j: x0[p, j + 1 + i])))) }"
+)
+"""The meanings of scans within a tile, from what the tiles before have left."""
 
 
 @dataclass(frozen=True)
@@ -338,8 +345,8 @@ class _Builder:
         contraction = contraction_of(c)
         if not folds:
             self.elementwise(c)
-        elif c.scanned is not None:
-            self.scan(c, folds[0].monoid, inner, c.scanned)
+        elif c.scan is not None:
+            self.scan(c, c.scan)
         elif contraction is not None and c.op.name != "tensor_hl.reduce":
             self.contraction(c, contraction)
         else:
@@ -440,28 +447,30 @@ class _Builder:
         )
         self.store(c, self.rounded(c, value, (part or "", ""), outer), part, None, outer)
 
-    def scan(self, c: Computation, monoid: str, inner: t.Term, free: str) -> None:
-        """A running fold along rows: within each tile from what the tiles before fold to, which is folded beside."""
+    def scan(self, c: Computation, scan: Scan) -> None:
+        """A scan along rows: within each tile from what the tiles before have left. Of a running fold that is the fold
+        of what they hold, which is made beside; of a recurrence it is their last element."""
+        free = c.dim_of[scan.along]
+        assert free is not None
         rows = [d for d in c.dims if d is not None and d != free]
         part = next((d for d in reversed(rows) if d not in c.single), None)
         outer = self.path(*self.single([d for d in rows if d != part]), *([self.loop(part, PART)] if part else []))
         inside = self.path(self.loop(free, FREE))
         path = (*outer, *inside)
-        (read,) = reads_of(inner)
-        loaded = self.load(c, read, part, free, path, turn=True)
+        reads = [r for x in scan.parts for r in reads_of(x)]
+        loaded = tuple(self.load(c, r, part, free, path, turn=True) for r in reads)
         before, value = self.value(), self.value()
-        dtype = _accumulator(monoid, c.result.dtype)
-        function = MONOIDS[monoid].function
-        text = (
-            f"op leaf(x0[P, F], x1[P, 1]) -> c[P, F] {{ "
-            f"c[p, f] = {function}(x1[p, 0], {monoid}(j < f + 1: x0[p, j])) }}"
-        )
-        column, row = (part or "", ""), (part or "", free)
-        ins = (loaded, before)
-        self.leaves.append(Leaf("compute", value, row, path, ins, text, dtype=dtype, carried=frozenset({before})))
-        text = f"op leaf(x0[P, F]) -> c[P, 1] {{ c[p, 0] = {monoid}(q < F: x0[p, q]) }}"
-        red = frozenset(inside)
-        self.leaves.append(Leaf("compute", before, column, path, (loaded,), text, monoid, red, dtype=dtype))
+        dtype = _accumulator(scan.monoid, c.result.dtype)
+        column, row, red = (part or "", ""), (part or "", free), frozenset(inside)
+        ins, carried = (*loaded, before), frozenset({before})
+        if scan.factor is not None:
+            self.leaves.append(Leaf("compute", value, row, path, ins, RECURRENCE, dtype=dtype, carried=carried))
+            self.leaves.append(Leaf("compute", before, column, path, (value,), LAST, CARRY, red, dtype=dtype))
+        else:
+            text = RUNNING.format(function=MONOIDS[scan.monoid].function, monoid=scan.monoid)
+            self.leaves.append(Leaf("compute", value, row, path, ins, text, dtype=dtype, carried=carried))
+            text = f"op leaf(x0[P, F]) -> c[P, 1] {{ c[p, 0] = {scan.monoid}(q < F: x0[p, q]) }}"
+            self.leaves.append(Leaf("compute", before, column, path, loaded, text, scan.monoid, red, dtype=dtype))
         if dtype != c.result.dtype:
             value = self.moved(COPY, (value,), row, path, c.result.dtype)
         self.store(c, value, part, free, path)

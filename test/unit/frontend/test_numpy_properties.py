@@ -252,7 +252,9 @@ def test_a_loop_over_a_named_size_is_refused_by_name() -> None:
 
     with pytest.raises(AxonError, match=r"a loop over a size \(range\), which is unrolled, needs the number of size T"):
         trace(over_range, ["f32[T,4]"])
-    with pytest.raises(AxonError, match="a loop over the first axis of a tensor needs the number of size T") as caught:
+    with pytest.raises(
+        AxonError, match="a loop over the first axis of a tensor, which is unrolled, needs the number of size T"
+    ) as caught:
         trace(over_rows, ["f32[T,4]"])
     assert (
         caught.value.accepted is not None

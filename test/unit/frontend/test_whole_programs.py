@@ -24,7 +24,7 @@ SPECS: dict[str, tuple[list[str], list[str]]] = {
     "lookup": (["i32[3]", "f32[5,4]"], []),
     "weighted_rows": (["f32[3,4]"], ["x0"]),
     "halving": (["f32[8,3]"], ["x0"]),
-    "recurrence": (["f32[5,3]", "f32[5,3]"], ["x0", "a0"]),
+    "recurrence": (["f32[5,3]", "f32[5,3]"], []),
     "interleaved_rotation": (["f32[2,3,8]", "f32[3,4]", "f32[3,4]"], []),
     "grouped": (["f32[6,3,4]", "f32[2,5,4]"], []),
     "cross_entropy": (["f32[4,7]", "i32[4]"], []),

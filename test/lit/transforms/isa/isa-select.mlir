@@ -106,3 +106,34 @@ func.func @masks(%x: tensor<?x?xf32, ["M", "K"]>) -> tensor<?x?xf32, ["M", "K"]>
   }
   func.return %r : tensor<?x?xf32, ["M", "K"]>
 }
+
+// A recurrence is one instruction that goes on from the column that the loop carries; the last element of a row, a place
+// known from the row's extent, is a column of its own.
+// CHECK-LABEL: func.func @recurrence
+// CHECK:       tile.for k.tile {{.*}} (carry %[[S:[0-9a-z]*]] =
+// CHECK:         %[[V:.*]] = trn_isa.tensor_tensor_scan affine_column (%{{.*}}, %{{.*}}, %[[S]]) [vector]
+// CHECK:         %[[L:.*]] = tile.index "n0 - 1" (n0 = %k_n)
+// CHECK:         %[[C:.*]] = tile.extract %[[V]][%{{.*}}, %[[L]]]
+// CHECK:         %[[N:.*]] = trn_isa.tensor_copy copy (%[[C]])
+// CHECK:         tile.yield %[[N]]
+func.func @recurrence(%a: tensor<?x?xf32, ["M", "K"]>, %b: tensor<?x?xf32, ["M", "K"]>) -> tensor<?x?xf32, ["M", "K"]>
+    attributes {tile.sizes = {m = "M", k = "K"}, tile.parameters = {m_part = "<= partitions", k_free = "<= free_elements_psum"}} {
+  %M = tile.index "M"
+  %K = tile.index "K"
+  %one = tile.index "1"
+  %zero = tile.index "0"
+  %out = tile.empty(%M, %K) : tensor<?x?xf32, ["M", "K"]>
+  %r = tile.for m.tile (%m, %m_n) = %zero to %M step "m_part" (collect %o = %out : tensor<?x?xf32, ["M", "K"]>) {
+    %start = tile.neutral "sum"(%m_n, %one) : !tile.tile<["m_part", "1"], f32, sbuf>
+    %e, %t = tile.for k.tile (%k, %k_n) = %zero to %K step "k_free" (carry %s = %start : !tile.tile<["m_part", "1"], f32, sbuf>, collect %p = %o : tensor<?x?xf32, ["M", "K"]>) {
+      %x = tile.load %a[%m along p, %k along f] (%m_n, %k_n) : tensor<?x?xf32, ["M", "K"]> -> !tile.tile<["m_part", "k_free"], f32, sbuf> dims ["m", "k"]
+      %y = tile.load %b[%m along p, %k along f] (%m_n, %k_n) : tensor<?x?xf32, ["M", "K"]> -> !tile.tile<["m_part", "k_free"], f32, sbuf> dims ["m", "k"]
+      %v = tile.leaf "op leaf(x0[P, F], x1[P, F], x2[P, 1]) -> c[P, F] { c[p, f] = add(mul(x2[p, 0], prod(j < f + 1: x0[p, j])), sum(j < f + 1: mul(x1[p, j], prod(i < f - j: x0[p, j + 1 + i])))) }" (%x, %y, %s) : (!tile.tile<["m_part", "k_free"], f32, sbuf>, !tile.tile<["m_part", "k_free"], f32, sbuf>, !tile.tile<["m_part", "1"], f32, sbuf>) -> !tile.tile<["m_part", "k_free"], f32, sbuf> dims ["m", "k"]
+      %l = tile.leaf "op leaf(a[P, F]) -> c[P, 1] { c[p, 0] = a[p, F - 1] }" (%v) : (!tile.tile<["m_part", "k_free"], f32, sbuf>) -> !tile.tile<["m_part", "1"], f32, sbuf> dims ["m", ""]
+      %q = tile.store %v into %p[%m along p, %k along f] : !tile.tile<["m_part", "k_free"], f32, sbuf>, tensor<?x?xf32, ["M", "K"]>
+      tile.yield %l, %q : !tile.tile<["m_part", "1"], f32, sbuf>, tensor<?x?xf32, ["M", "K"]>
+    }
+    tile.yield %t : tensor<?x?xf32, ["M", "K"]>
+  }
+  func.return %r : tensor<?x?xf32, ["M", "K"]>
+}

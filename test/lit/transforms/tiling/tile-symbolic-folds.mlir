@@ -43,6 +43,29 @@ func.func @running(%x: tensor<?x?xf32, ["M", "K"]>) -> tensor<?x?xf32, ["M", "K"
   func.return %0 : tensor<?x?xf32, ["M", "K"]>
 }
 
+// An affine recurrence goes on from the last element of the tile before, which the loop carries.
+// CHECK-LABEL: func.func @recurrence
+// CHECK:       %[[N:.*]] = tile.neutral "sum"
+// CHECK:       tile.for k.tile {{.*}} (carry %[[S:.*]] = %[[N]]
+// CHECK:         %[[V:.*]] = tile.leaf "op leaf(x0[P, F], x1[P, F], x2[P, 1]) -> c[P, F] { c[p, f] = add(mul(x2[p, 0], prod(j < f + 1: x0[p, j])), sum(j < f + 1: mul(x1[p, j], prod(i < f - j: x0[p, j + 1 + i])))) }" ({{.*}}, %[[S]])
+// CHECK:         %[[L:.*]] = tile.leaf "op leaf(a[P, F]) -> c[P, 1] { c[p, 0] = a[p, F - 1] }" (%[[V]])
+// CHECK:         tile.yield %[[L]]
+func.func @recurrence(%a: tensor<?x?xf32, ["M", "K"]>, %b: tensor<?x?xf32, ["M", "K"]>) -> tensor<?x?xf32, ["M", "K"]> {
+  %0 = tensor_hl.affine_scan %a, %b axis 1 : tensor<?x?xf32, ["M", "K"]>
+  func.return %0 : tensor<?x?xf32, ["M", "K"]>
+}
+
+// A factor that is the same along the scan is made a row: the instruction takes rows.
+// CHECK-LABEL: func.func @decay
+// CHECK:       tile.leaf "op leaf() -> c[P, F] { c[p, f] = 1/2 }"
+// CHECK:       tile.for k.tile {{.*}} (carry
+func.func @decay(%b: tensor<?x?xf32, ["M", "K"]>) -> tensor<?x?xf32, ["M", "K"]> {
+  %0 = tensor_hl.constant 0.5 : tensor<f32>
+  %1 = tensor_hl.broadcast %0 dims [] : tensor<f32> -> tensor<?x?xf32, ["M", "K"]>
+  %2 = tensor_hl.affine_scan %1, %b axis 1 : tensor<?x?xf32, ["M", "K"]>
+  func.return %2 : tensor<?x?xf32, ["M", "K"]>
+}
+
 // Every second element is a piece of its own, written in steps.
 // CHECK-LABEL: func.func @interleaved
 // CHECK:       tile.store {{.*}}[%{{.*}} along p, %{{.*}} along f by 2]
