@@ -454,11 +454,9 @@ class Scope:
         if len(kinds) != 1:
             return None
         (kind,) = kinds
-        if kind in MONOIDS:
-            return kind
-        if kind == COLLECT and all(self._moves(u) for u in updates):
+        if kind in (COLLECT, *MONOIDS) and all(self._moves(u) for u in updates):
             return COLLECT
-        return None
+        return kind if kind in MONOIDS else None
 
     def _recurrence(self, storage: Storage, argument: BlockArgument) -> str | None:
         """`carry` where an iteration makes a storage anew from what the one before has left in it."""

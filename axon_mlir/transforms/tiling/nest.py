@@ -664,7 +664,8 @@ def scopes(root: _Loop, nest: Nest) -> Iterable[tuple[Leaf, tuple[str, str]]]:
             if loop.key is not None and loop.key.dim not in leaf.dims and loop.key not in leaf.red:
                 raise NotHeld(f"{name} is read outside the loop over {loop.key.dim}")
         fold = emitter.fold_of(name)
-        if fold is not None and any(fold in x.chain() and x.key not in leaf.red for x in emitter.crossed(name)):
+        many = fold is not None and any(fold in x.chain() and x.key not in leaf.red for x in emitter.crossed(name))
+        if many and leaf.space == "psum":
             raise NotHeld(f"{name} would be folded for many tiles at once")
         chain = emitter.scope_of[name].chain()
         if emitter.scope_of[name] is emitter.home[name]:

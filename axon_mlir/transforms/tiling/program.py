@@ -345,18 +345,23 @@ def _output(
 
 
 def _in_shape(c: Computation, value: t.Comprehension, read: t.Read) -> Computation | None:
-    """The computation with its result in the shape of a value that reads it, where only axes of one element differ."""
+    """The computation with its result in the shape of a value that reads it, where only the order of axes differs, and
+    axes of one element."""
     if c.result.dtype != value.dtype:
         return None
-    axes = [k for k, n in enumerate(value.shape) if n != 1]
-    own = [j for j, n in enumerate(c.result.shape) if n != 1]
-    if [read.indices[j].atom for j in own] != [value.variables[k] for k in axes]:
+    axes = {v: k for k, (v, n) in enumerate(zip(value.variables, value.shape, strict=True)) if n != 1}
+    of: dict[int, int] = {}
+    for j, n in enumerate(c.result.shape):
+        atom = read.indices[j].atom
+        if n != 1:
+            k = axes.pop(atom, None) if isinstance(atom, Var) else None
+            if k is None or value.shape[k] != n:
+                return None
+            of[k] = j
+    if axes:
         return None
-    if [c.result.shape[j] for j in own] != [value.shape[k] for k in axes]:
-        return None
-    if value.shape == c.result.shape:
+    if value.shape == c.result.shape and all(k == j for k, j in of.items()):
         return c
-    of = dict(zip(axes, own, strict=True))
     return replace(
         c,
         result=replace(c.result, shape=value.shape),

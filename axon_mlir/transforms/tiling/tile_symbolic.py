@@ -47,6 +47,8 @@ from axon_mlir.transforms.tiling.structure import STRUCTURE, Structure, structur
 PART, FREE, MOVING, BLOCK = "part", "free", "moving", "block"
 ROLES = {PART: "<= partitions", FREE: "<= free_elements_psum", MOVING: "<= moving_free", BLOCK: "any"}
 """The role of a step -> the constraint on it: a device limit, or none."""
+REDUCE = "tensor_hl.reduce"
+"""The operation that folds values which are no factors, though they may be products."""
 FLOATS = ("f32", "bf16", "f16")
 """What the tensor engine multiplies."""
 
@@ -167,6 +169,7 @@ class _Builder:
         self.layout: dict[str, tuple[str | None, str | None]] = {}
         """Computed tensor -> the dimensions on its partition and free axis."""
         self.wanted = _wanted_partitions(program) if structure.plan == "layout" else {}
+        self.beside = rows_beside_scans(program)
         self.count = 0
 
     def value(self) -> str:
@@ -347,13 +350,16 @@ class _Builder:
             self.elementwise(c)
         elif c.scan is not None:
             self.scan(c, c.scan)
-        elif contraction is not None and c.op.name != "tensor_hl.reduce":
+        elif contraction is not None and c.op.name != REDUCE:
             self.contraction(c, contraction)
         else:
             self.reduction(c, folds[0].monoid, inner)
 
     def orientation(self, c: Computation, kept: list[str]) -> tuple[str | None, str | None]:
         """Partition and free dimension of an elementwise result: as its operands lie, else the last two dimensions."""
+        beside = self.beside.get(c.result.name)
+        if beside is not None and set(beside) <= {*kept, None} - c.single:
+            return beside
         for r in reads_of(c.body):
             layout = self.layout.get(r.tensor)
             if layout is None or not set(layout) <= {*kept, None} - c.single:
@@ -371,10 +377,11 @@ class _Builder:
     def elementwise(self, c: Computation) -> None:
         kept = [d for d in c.dims if d is not None]
         part, free = self.orientation(c, kept)
-        batch = [d for d in kept if d not in (part, free)]
-        path = self.path(
-            *self.single(batch), *(self.loop(d, r) for d, r in ((part, PART), (free, FREE)) if d is not None)
-        )
+        batch = self.single([d for d in kept if d not in (part, free)])
+        rows, columns = ([self.loop(d, r)] if d is not None else [] for d, r in ((part, PART), (free, FREE)))
+        # Beside a scan, which carries along rows, each row is gone through before the next.
+        scanned = c.result.name in self.beside
+        path = self.path(*rows, *batch, *columns) if scanned else self.path(*batch, *rows, *columns)
         reads = reads_of(c.body)
         turn = not isinstance(c.body, t.Read)
         names = {r: self.load(c, r, part, free, path, turn) for r in reads}
@@ -410,6 +417,10 @@ class _Builder:
         across = self.across_partitions(c, monoid, inner, kept, folded)
         if across is not None:
             self.partition_sum(c, inner, *across)
+            return
+        beside = self.beside.get(c.result.name)
+        if beside is not None and not set(beside) & {*folded}:
+            self.accumulation(c, monoid, inner, *beside)
             return
         rows, columns = ([d for d in ds if d not in c.single] for ds in (kept, folded))
         # Without a dimension that elements run along, one element is folded at a time.
@@ -447,14 +458,31 @@ class _Builder:
         )
         self.store(c, self.rounded(c, value, (part or "", ""), outer), part, None, outer)
 
+    def accumulation(self, c: Computation, monoid: str, inner: t.Term, part: str | None, free: str | None) -> None:
+        """A fold over loops of rows that lie as a scan has left them: rows are added up, the loops outside of the tiles
+        along them."""
+        folded = self.single([d for _, d in c.fold_dims])
+        rest = self.single([d for d in c.dims if d is not None and d not in (part, free)])
+        rows, columns = ([self.loop(d, r)] if d is not None else [] for d, r in ((part, PART), (free, FREE)))
+        path = self.path(*rows, *rest, *folded, *columns)
+        names = {r: self.load(c, r, part, free, path, turn=True) for r in reads_of(inner)}
+        value = self.value()
+        dims, dtype = (part or "", free or ""), _accumulator(monoid, c.result.dtype)
+        text = leaf_text(c, inner, list(names), (part, free))
+        self.leaves.append(
+            Leaf("compute", value, dims, path, tuple(names.values()), text, monoid, frozenset(folded), dtype=dtype)
+        )
+        outer = self.path(*rows, *rest, *columns)
+        self.store(c, self.rounded(c, value, dims, outer), part, free, outer)
+
     def scan(self, c: Computation, scan: Scan) -> None:
         """A scan along rows: within each tile from what the tiles before have left. Of a running fold that is the fold
         of what they hold, which is made beside; of a recurrence it is their last element."""
         free = c.dim_of[scan.along]
         assert free is not None
-        rows = [d for d in c.dims if d is not None and d != free]
-        part = next((d for d in reversed(rows) if d not in c.single), None)
-        outer = self.path(*self.single([d for d in rows if d != part]), *([self.loop(part, PART)] if part else []))
+        part = self.beside[c.result.name][0]
+        rest = self.single([d for d in c.dims if d is not None and d not in (part, free)])
+        outer = self.path(*([self.loop(part, PART)] if part else []), *rest)
         inside = self.path(self.loop(free, FREE))
         path = (*outer, *inside)
         reads = [r for x in scan.parts for r in reads_of(x)]
@@ -574,6 +602,66 @@ def _first(c: Computation) -> str | None:
     return next((d for d in c.dims if d is not None), None)
 
 
+Lies = tuple[str | None, str | None]
+"""The dimensions on a tensor's partition and free axis."""
+
+
+def rows_beside_scans(program: Program) -> dict[str, Lies]:
+    """How scans lie, what they are made of element by element, and what is made of them so: rows run along the scan.
+
+    On partitions is the last of the other dimensions that no reader folds.
+    """
+    lies: dict[str, Lies] = {}
+    by_name = {c.result.name: c for c in program.computations}
+
+    def back(tensor: str, mine: Lies) -> None:
+        c = by_name.get(tensor)
+        if c is None or tensor in lies or folds_of(c.body)[0] or not _has(c, mine):
+            return
+        lies[tensor] = mine
+        for r in reads_of(c.body):
+            back(r.tensor, mine)
+
+    for c in program.computations:
+        if c.scan is None:
+            # What is made of rows follows them; what folds other dimensions adds rows up.
+            found = [lies[r.tensor] for r in reads_of(c.body) if r.tensor in lies]
+            folded = {d for _, d in c.fold_dims}
+            if found and _has(c, found[0]) and not folded & set(found[0]) and _plain_fold(c):
+                lies.setdefault(c.result.name, found[0])
+            continue
+        free = c.dim_of[c.scan.along]
+        rows = [d for d in c.dims if d is not None and d != free and d not in c.single]
+        later = _folded_later(program, c.result.name)
+        part = next((d for d in reversed(rows) if d not in later), rows[-1] if rows else None)
+        known = lies.get(c.result.name, (part, free))
+        lies[c.result.name] = known if known[1] == free and known[0] in (*rows, None) else (part, free)
+        for r in reads_of(c.body):
+            back(r.tensor, lies[c.result.name])
+    return lies
+
+
+def _has(c: Computation, lies: Lies) -> bool:
+    """Whether a result has these dimensions, to run along."""
+    return set(lies) <= {*c.dims, None} - c.single
+
+
+def _plain_fold(c: Computation) -> bool:
+    """Whether a computation folds nothing, or values as they are: no products that the tensor engine sums up."""
+    return not folds_of(c.body)[0] or c.op.name == REDUCE or contraction_of(c) is None
+
+
+def _folded_later(program: Program, tensor: str) -> set[str]:
+    """The dimensions that are folded of a tensor, or of what is made of it element by element."""
+    made, out = {tensor}, set[str]()
+    for c in program.computations:
+        if any(r.tensor in made for r in reads_of(c.body)):
+            out |= {d for _, d in c.fold_dims if c.scan is None}
+            if not c.fold_dims:
+                made.add(c.result.name)
+    return out
+
+
 def _wanted_partitions(program: Program) -> dict[str, str]:
     """For results that end up as an operand of a contraction: the dimension that is folded there.
 
@@ -596,7 +684,7 @@ def _wanted_partitions(program: Program) -> dict[str, str]:
 
     for c in reversed(program.computations):
         found = contraction_of(c)
-        if found is not None and c.op.name != "tensor_hl.reduce":
+        if found is not None and c.op.name != REDUCE:
             for r in (found.left, found.right):
                 chain = behind(r.tensor, found.k[-1])
                 if not any((x, found.k[-1]) in rows for x in chain):
@@ -608,7 +696,7 @@ def _folded_rows(program: Program) -> set[tuple[str, str]]:
     """(tensor, dimension) of rows that some reduction folds."""
     out: set[tuple[str, str]] = set()
     for c in program.computations:
-        if contraction_of(c) is None or c.op.name == "tensor_hl.reduce":
+        if contraction_of(c) is None or c.op.name == REDUCE:
             folded = [d for _, d in c.fold_dims]
             for r in reads_of(c.body):
                 named = [d for d in _along(c, r) if d is not None]

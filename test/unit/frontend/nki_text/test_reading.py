@@ -34,6 +34,17 @@ PROGRAMS = {
           %y = tensor_hl.add %x, %x : tensor<?x?xf32, ["M", "N"]>
           func.return %y : tensor<?x?xf32, ["M", "N"]>
         }""",
+    "recurrence": """
+        func.func @recurrence(%a: tensor<?x?xf32, ["M", "N"]>, %b: tensor<?x?xf32, ["M", "N"]>)
+            -> tensor<?x?xf32, ["M", "N"]> {
+          %y = tensor_hl.affine_scan %a, %b axis 1 : tensor<?x?xf32, ["M", "N"]>
+          func.return %y : tensor<?x?xf32, ["M", "N"]>
+        }""",
+    "rows": """
+        func.func @rows(%x: tensor<?x?x?xf32, ["S", "M", "N"]>) -> tensor<?x?xf32, ["M", "N"]> {
+          %y = tensor_hl.reduce sum %x axes [0] : tensor<?x?x?xf32, ["S", "M", "N"]> -> tensor<?x?xf32, ["M", "N"]>
+          func.return %y : tensor<?x?xf32, ["M", "N"]>
+        }""",
 }
 
 
@@ -43,7 +54,7 @@ def program(name: str) -> FuncOp:
 
 
 def verdict(name: str, body: str, head: str = "") -> Verdict:
-    parameters = "a, b" if name == "product" else "x"
+    parameters = "a, b" if name in ("product", "recurrence") else "x"
     text = f"{HEADER}{head}\n@nki.jit\ndef kernel({parameters}):\n{textwrap.indent(textwrap.dedent(body), '    ')}"
     return prove_kernel(program(name), text, "trn2")
 
@@ -197,6 +208,74 @@ def test_wrong(edit: str) -> None:
     before, after = WRONG[edit]
     assert before in DOUBLE
     assert verdict("double", DOUBLE.replace(before, after)).verdict != "proved"
+
+
+RECURRENCE = """
+    M, N = a.shape
+    out = nl.ndarray((M, N), dtype=nl.float32, buffer=nl.shared_hbm)
+    for m in range(0, M, 128):
+        rows = min(128, M - m)
+        state = nl.ndarray((rows, 1), dtype=nl.float32, buffer=nl.sbuf)
+        nisa.memset(dst=state, value=0.0)
+        for n in range(0, N, 256):
+            cols = min(256, N - n)
+            at = nl.ndarray((rows, cols), dtype=nl.float32, buffer=nl.sbuf)
+            bt = nl.ndarray((rows, cols), dtype=nl.float32, buffer=nl.sbuf)
+            nisa.dma_copy(dst=at, src=a[m:m + rows, n:n + cols])
+            nisa.dma_copy(dst=bt, src=b[m:m + rows, n:n + cols])
+            scan = nl.ndarray((rows, cols), dtype=nl.float32, buffer=nl.sbuf)
+            nisa.tensor_tensor_scan(dst=scan, data0=at, data1=bt, initial=state, op0=nl.multiply, op1=nl.add)
+            nisa.tensor_copy(dst=state, src=scan[0:rows, cols - 1:cols])
+            nisa.dma_copy(dst=out[m:m + rows, n:n + cols], src=scan)
+    return out
+"""
+
+
+def test_a_state_that_a_loop_carries() -> None:
+    assert verdict("recurrence", RECURRENCE).verdict == "proved"
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("scan[0:rows, cols - 1:cols]", "scan[0:rows, 0:1]"),
+        ("nisa.tensor_copy(dst=state, src=scan[0:rows, cols - 1:cols])", "pass"),
+        ("value=0.0", "value=1.0"),
+        ("src=scan[0:rows, cols - 1:cols]", "src=bt[0:rows, cols - 1:cols]"),
+        ("initial=state", "initial=0.0"),
+        ("data0=at, data1=bt", "data0=bt, data1=at"),
+        ("op1=nl.add", "op1=nl.multiply"),
+    ],
+)
+def test_a_wrong_state(before: str, after: str) -> None:
+    assert before in RECURRENCE
+    assert verdict("recurrence", RECURRENCE.replace(before, after)).verdict != "proved"
+
+
+ROWS = """
+    S, M, N = x.shape
+    out = nl.ndarray((M, N), dtype=nl.float32, buffer=nl.shared_hbm)
+    for m in range(0, M, 128):
+        rows = min(128, M - m)
+        total = nl.ndarray((rows, N), dtype=nl.float32, buffer=nl.sbuf)
+        nisa.memset(dst=total, value=0.0)
+        for s in range(0, S, 1):
+            for n in range(0, N, 256):
+                cols = min(256, N - n)
+                t = nl.ndarray((rows, cols), dtype=nl.float32, buffer=nl.sbuf)
+                nisa.dma_copy(dst=t, src=x[s, m:m + rows, n:n + cols])
+                nisa.tensor_tensor(
+                    dst=total[0:rows, n:n + cols], data1=total[0:rows, n:n + cols], data2=t, op=nl.add,
+                )
+        nisa.dma_copy(dst=out[m:m + rows, 0:N], src=total)
+    return out
+"""
+
+
+def test_rows_that_are_added_up_part_by_part() -> None:
+    assert verdict("rows", ROWS).verdict == "proved"
+    for before, after in (("range(0, S, 1)", "range(1, S, 1)"), ("range(0, N, 256)", "range(0, N, 128)")):
+        assert verdict("rows", ROWS.replace(before, after)).verdict != "proved"
 
 
 WRONG_PRODUCTS = {
