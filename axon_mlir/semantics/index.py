@@ -236,7 +236,7 @@ class Index:
     def substitute(self, binding: Mapping[Size | Var, Index]) -> Index:
         if self.symbols().isdisjoint(binding):
             return self
-        return _rebuild(self, lambda a: binding.get(a) if isinstance(a, Size | Var) else None)
+        return rebuilt(self, lambda a: binding.get(a) if isinstance(a, Size | Var) else None)
 
 
 def _mentions(a: Atom, v: Size | Var) -> bool:
@@ -249,7 +249,8 @@ def _mentions(a: Atom, v: Size | Var) -> bool:
             return False
 
 
-def _rebuild(term: Index, leaf: Callable[[Atom], Index | None]) -> Index:
+def rebuilt(term: Index, leaf: Callable[[Atom], Index | None]) -> Index:
+    """The index with other terms in place of atoms, where `leaf` has one."""
     total = const(0)
     for m, c in term.terms:
         product = const(c)
@@ -258,9 +259,9 @@ def _rebuild(term: Index, leaf: Callable[[Atom], Index | None]) -> Index:
             if new is None:
                 match a:
                     case Div(n, d):
-                        new = floor_div(_rebuild(n, leaf), _rebuild(d, leaf))
+                        new = floor_div(rebuilt(n, leaf), rebuilt(d, leaf))
                     case Min(args):
-                        new = minimum(0, *(_rebuild(x, leaf) for x in args))
+                        new = minimum(0, *(rebuilt(x, leaf) for x in args))
                     case _:
                         new = Index({(a,): 1})
             product = product * new
@@ -342,6 +343,9 @@ def floor_div(n: Index, d: Index) -> Index:
     quotient, rest = _divide_exactly(n, d)
     if rest.constant == 0:
         return quotient
+    if isinstance(rest.atom, Div):
+        # (n // a) // b = n // (a * b)
+        return quotient + floor_div(rest.atom.numerator, rest.atom.denominator * d)
     if rest.constant is not None and d.constant is not None:
         return quotient + const(rest.constant // d.constant)
     return quotient + Index({(Div(rest, d),): 1})

@@ -345,7 +345,9 @@ class ForOp(IRDLOperation, Denotable, Interpretable):
         if t.equal(position % apart, base % apart) in rest:
             # Only elements that leave the remainder of the base are written: i - b = apart * (i // apart - b // apart).
             chosen = (position // apart - base // apart) // step
-        if minimum(step, length - step * of_var(counter)) * apart == extent:
+        # Of a loop in steps of one, no iteration is short.
+        taken = const(1) if step == 1 else minimum(step, length - step * of_var(counter))
+        if taken * apart == extent:
             # The cover lemma: the union of [base + s*t, base + s*t + min(s, n - s*t)) over t < ceildiv(n, s).
             cover = t.conj([t.at_most(base, position), t.less(position, base + length * apart)])
         else:

@@ -480,9 +480,10 @@ def _same_dimension(loop: ForOp) -> Iterator[ForOp]:
 
 
 def loop_at(offset: SSAValue) -> ForOp | None:
-    """The loop that an offset moves with: its start, or its start less that of a loop around it."""
+    """The loop that an offset moves with: its start, or its start and those of loops around it."""
     if isinstance(offset.owner, IndexOp):
-        return next((found for v in offset.owner.operands_ if (found := loop_at(v)) is not None), None)
+        found = [loop for v in offset.owner.operands_ if (loop := loop_at(v)) is not None]
+        return next((loop for loop in found if not any(o is not loop and loop.is_ancestor(o) for o in found)), None)
     loop = offset.owner.parent_op() if not isinstance(offset.owner, Operation) else None
     return loop if isinstance(loop, ForOp) and offset is loop.start else None
 

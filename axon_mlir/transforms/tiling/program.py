@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import permutations
 
 from xdsl.dialects.func import FuncOp, ReturnOp
@@ -19,10 +20,11 @@ from xdsl.ir import Operation
 from axon_mlir.errors import UnsupportedError
 from axon_mlir.semantics import terms as t
 from axon_mlir.semantics.denotation import UNDEFINED, Denotable, Denoter, dtype_of, input_name, place
-from axon_mlir.semantics.index import Index, Size, Var, const
+from axon_mlir.semantics.index import Index, Size, Var, const, nonnegative
 from axon_mlir.semantics.scans import Scan, scan_of
 from axon_mlir.semantics.shapes import dtype_name, shape_of
 from axon_mlir.semantics.traits import HasMeaning
+from axon_mlir.transforms.tiling.digits import axes_in_digits, flat, folds_in_digits, in_digits, rows_of
 from axon_mlir.transforms.tiling.pieces import Piece, pieces_of
 from axon_mlir.transforms.tiling.separation import Materialise, Separation, Spelling, Unbounded, is_mask
 
@@ -30,6 +32,8 @@ CAST = "tensor_hl.cast"
 """The operation that a program's conversions are."""
 SHORT = ("bf16", "f16")
 """Types that round what fp32 holds."""
+FEW = 8
+"""A dimension of no more elements is rather taken one at a time than another one."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +64,8 @@ class Computation:
     origin: tuple[Index, ...] = ()
     steps: tuple[int, ...] = ()
     single: frozenset[str] = frozenset()
+    around: tuple[tuple[Var, str], ...] = ()
+    """Variables of the origin that are no axes, and their dimensions: a flattened axis is written row by row."""
 
     @property
     def scan(self) -> Scan | None:
@@ -77,7 +83,7 @@ class Computation:
 
     @property
     def dim_of(self) -> dict[Var, str | None]:
-        return {**dict(zip(self.variables, self.dims, strict=True)), **dict(self.fold_dims)}
+        return {**dict(self.around), **dict(zip(self.variables, self.dims, strict=True)), **dict(self.fold_dims)}
 
 
 @dataclass
@@ -97,7 +103,7 @@ def _affine(i: Index, dim_of: Mapping[Var, str | None]) -> list[tuple[str, int]]
         d, factor = dim_of.get(v), i.coefficient(v)
         if d is not None and factor is not None and factor.constant is not None and factor.constant >= 1:
             out.append((d, factor.constant))
-    return out
+    return sorted(out, key=lambda found: -found[1])
 
 
 def _is_data(body: t.Term) -> bool:
@@ -206,15 +212,17 @@ def analyse(func: FuncOp) -> Program:
     dims = _Dims()
     computations: list[Computation] = []
     outputs: list[str] = []
-    made: dict[Spelling, t.Comprehension] = {}
+    made: dict[tuple[Spelling, bool], t.Comprehension] = {}
 
     def materialise(value: t.Comprehension, op: Operation) -> t.Comprehension:
-        unit: dict[Size | Var, Index] = {
-            v: const(0) for v, n in zip(value.variables, value.shape, strict=True) if n == 1
-        }
-        value = replace(value, body=t.substitute(value.body, unit))
+        value = _without_units(value)
+        value = replace(value, body=folds_in_digits(value.body))
+        axes = axes_in_digits(value)
+        if axes:
+            return flat(value, axes, materialise(in_digits(value, axes), op))
         pieces = [
-            replace(p, value=separated(p.value, lambda part: materialise(part, op), op)) for p in pieces_of(value)
+            replace(p, value=separated(p.value, partial(materialise, op=op), partial(in_a_row, op=op), op))
+            for p in pieces_of(value)
         ]
         tensor = Tensor(f"t{len(computations)}", value.shape, value.dtype or "f32")
         tensors[tensor.name] = tensor
@@ -222,18 +230,40 @@ def analyse(func: FuncOp) -> Program:
             computations.append(_computation(tensor, piece, dims, op, whole=len(pieces) == 1))
         return t.tensor_input(tensor.name, value.shape, value.dtype)
 
-    def separated(value: t.Comprehension, make: Materialise, op: Operation) -> t.Comprehension:
+    def in_a_row(value: t.Comprehension, op: Operation) -> t.Comprehension:
+        placed = isinstance(value.body, t.Read)
+        found = value if placed else materialise(value, op)
+        rows = in_rows(found, op)
+        if rows is not None:
+            return t.tensor_input(rows.name, rows.shape, rows.dtype)
+        return materialise(value, op) if placed else found
+
+    def separated(value: t.Comprehension, make: Materialise, make_row: Materialise, op: Operation) -> t.Comprehension:
         try:
-            return Separation(make, lambda name: tensors[name].dtype, made).separated(value)
+            return Separation(make, lambda name: tensors[name].dtype, make_row, made).separated(value)
         except Unbounded as e:
             raise UnsupportedError(
                 f"'{op.name}' folds over a range that depends on the index, {e}, which cannot be tiled", where=place(op)
             ) from e
 
+    def in_rows(value: t.Comprehension, op: Operation) -> Tensor | None:
+        """A copy of a tensor with flattened axes, which is written row by row; None where there are none."""
+        value = _without_units(value)
+        axes = axes_in_digits(value) if isinstance(value.body, t.Read) else {}
+        if not axes:
+            return None
+        tensor = Tensor(f"t{len(computations)}", value.shape, value.dtype or "f32")
+        tensors[tensor.name] = tensor
+        row, origin = rows_of(value, axes)
+        around = [pair for digits in axes.values() for pair in digits.outer]
+        piece = Piece(row, origin, (1,) * len(origin))
+        computations.append(_computation(tensor, piece, dims, op, whole=False, around=around))
+        return tensor
+
     for op in func.body.block.ops:
         if isinstance(op, ReturnOp):
             for v in op.operands:
-                outputs.append(_output(walk.tensor(v), materialise, op, computations, outputs))
+                outputs.append(_output(walk.tensor(v), materialise, in_rows, op, computations, outputs))
             continue
         if isinstance(op, Denotable) or not isinstance(op, HasMeaning):
             raise UnsupportedError(
@@ -302,9 +332,14 @@ def _factors(c: Computation) -> list[str]:
 def _copy(tensor: Tensor, copy: Tensor, dims: _Dims, op: Operation) -> Computation:
     """A tensor's elements in another type."""
     value = t.tensor_input(tensor.name, tensor.shape, copy.dtype)
-    unit: dict[Size | Var, Index] = {v: const(0) for v, n in zip(value.variables, value.shape, strict=True) if n == 1}
-    (piece,) = pieces_of(replace(value, body=t.substitute(value.body, unit)))
+    (piece,) = pieces_of(_without_units(value))
     return _computation(copy, piece, dims, op, whole=True)
+
+
+def _without_units(value: t.Comprehension) -> t.Comprehension:
+    """The value with the only index there is on axes of one element."""
+    unit: dict[Size | Var, Index] = {v: const(0) for v, n in zip(value.variables, value.shape, strict=True) if n == 1}
+    return replace(value, body=t.substitute(value.body, unit))
 
 
 def _renamed(c: Computation, dims: _Dims) -> Computation:
@@ -314,12 +349,14 @@ def _renamed(c: Computation, dims: _Dims) -> Computation:
         dims=tuple(None if d is None else dims.find(d) for d in c.dims),
         single=frozenset(map(dims.find, c.single)),
         fold_dims=tuple((v, dims.find(d)) for v, d in c.fold_dims),
+        around=tuple((v, dims.find(d)) for v, d in c.around),
     )
 
 
 def _output(
     value: t.Comprehension,
     materialise: Callable[[t.Comprehension, Operation], t.Comprehension],
+    in_rows: Callable[[t.Comprehension, Operation], Tensor | None],
     op: Operation,
     computations: list[Computation],
     outputs: Sequence[str],
@@ -339,6 +376,9 @@ def _output(
             if made is not None and (made == c or not shared):
                 computations[n] = made
                 return c.result.name
+    rows = in_rows(value, op)
+    if rows is not None:
+        return rows.name
     copied = materialise(value, op).body
     assert isinstance(copied, t.Read)
     return copied.tensor
@@ -379,12 +419,20 @@ def _used(computations: list[Computation], outputs: Sequence[str]) -> list[Compu
     return [c for c in computations if c.result.name in needed]
 
 
-def _computation(tensor: Tensor, piece: Piece, dims: _Dims, op: Operation, *, whole: bool) -> Computation:
+def _computation(
+    tensor: Tensor,
+    piece: Piece,
+    dims: _Dims,
+    op: Operation,
+    *,
+    whole: bool,
+    around: Sequence[tuple[Var, Index]] = (),
+) -> Computation:
     value = piece.value
     folds, inner = folds_of(value.body)
     variables = [(v, n) for v, n in zip(value.variables, value.shape, strict=True) if n != 1]
     scan = scan_of(value.body, value.variables)
-    spaces = [*variables, *((f.var, f.extent) for f in folds if scan is None)]
+    spaces = [*around, *variables, *((f.var, f.extent) for f in folds if scan is None)]
     chosen: dict[Var, str] = {v: dims.fresh(extent) for v, extent in spaces}
     dims.together.append(list(chosen.values()))
     reads = reads_of(inner)
@@ -404,7 +452,8 @@ def _computation(tensor: Tensor, piece: Piece, dims: _Dims, op: Operation, *, wh
         if v in chosen and value.shape[axis] == n:
             known = dims.of_axis.setdefault((tensor.name, axis), chosen[v])
             dims.unify(known, chosen[v])
-    dim_of: dict[Var, str | None] = {v: chosen.get(v) for v in (*value.variables, *(f.var for f in folds))}
+    outer = [v for v, _ in around]
+    dim_of: dict[Var, str | None] = {v: chosen.get(v) for v in (*outer, *value.variables, *(f.var for f in folds))}
     return Computation(
         tensor,
         value.variables,
@@ -414,16 +463,18 @@ def _computation(tensor: Tensor, piece: Piece, dims: _Dims, op: Operation, *, wh
         op,
         () if whole else piece.origin,
         () if whole else piece.steps,
-        frozenset(_single([i for r in reads for i in r.indices], dim_of)),
+        frozenset(_single([i for r in reads for i in r.indices], dim_of, dims.sizes)) | {chosen[v] for v in outer},
+        tuple((v, chosen[v]) for v in outer),
     )
 
 
-def _single(indices: Sequence[Index], dim_of: Mapping[Var, str | None]) -> set[str]:
+def _single(indices: Sequence[Index], dim_of: Mapping[Var, str | None], sizes: Mapping[str, Index]) -> set[str]:
     """The dimensions that some index depends on otherwise than by running along it."""
     out: set[str] = set()
     for i in indices:
         mine = {d for s in i.symbols() if isinstance(s, Var) and (d := dim_of.get(s)) is not None}
         along = [d for d, _ in _affine(i, dim_of) if d not in out]
-        # The last dimension that an index runs along keeps doing so.
+        # One dimension that an index runs along keeps doing so: of those that are not short the one in the least steps.
+        along.sort(key=lambda d: not nonnegative(const(FEW) - sizes[d]))
         out |= mine - set(along[-1:])
     return out

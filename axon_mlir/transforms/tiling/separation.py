@@ -42,7 +42,11 @@ class Separation:
     materialise: Materialise
     dtype_of: Callable[[str], str]
     """The element type of a tensor."""
-    made: dict[Spelling, t.Comprehension] = field(default_factory=dict[Spelling, t.Comprehension])
+    in_a_row: Materialise
+    """The same, as a tensor whose elements lie in a row."""
+    made: dict[tuple[Spelling, bool], t.Comprehension] = field(
+        default_factory=dict[tuple[Spelling, bool], t.Comprehension]
+    )
 
     def separated(self, value: t.Comprehension) -> t.Comprehension:
         """The value with folds at its root only, over expressions of elements; Unbounded where a range has no bound."""
@@ -84,18 +88,19 @@ class Separation:
 
     def row(self, x: t.Term, extents: Extents, v: Var, around: Sequence[Var]) -> t.Term:
         """A term as an element of a row along a variable, made for each place around it where it is none yet."""
-        return x if _runs_along(x, v) else self.read(x, extents, "f32", *around)
+        return x if _runs_along(x, v) else self.read(x, extents, "f32", *around, in_a_row=True)
 
-    def read(self, x: t.Term, extents: Extents, dtype: str, *along: Var) -> t.Term:
+    def read(self, x: t.Term, extents: Extents, dtype: str, *along: Var, in_a_row: bool = False) -> t.Term:
         """A term as an element of a tensor over the variables that it depends on, and over those along which it is to
         lie."""
         free = {*t.free_symbols(x), *along}
         variables = tuple(v for v in extents if v in free)
         shape = tuple(extents[v] for v in variables)
         names: dict[Size | Var, Index] = {v: of_var(Var(f"axis{n}")) for n, v in enumerate(variables)}
-        key = (shape, dtype, spelled(x, names))
+        key = (shape, dtype, spelled(x, names)), in_a_row
         if key not in self.made:
-            self.made[key] = self.materialise(t.Comprehension(shape, variables, x, dtype))
+            make = self.in_a_row if in_a_row else self.materialise
+            self.made[key] = make(t.Comprehension(shape, variables, x, dtype))
         return self.made[key].at([of_var(v) for v in variables])
 
     def factored(self, value: t.Comprehension, x: t.Term, inside: Extents) -> t.Term:

@@ -332,7 +332,7 @@ class _Builder:
                 tensor=c.result.name,
                 axes=tuple(None if d is None or d not in (part, free) else 0 if d == part else 1 for d in c.dims),
                 at=tuple(
-                    o + (const(0) if d is None else s * of_var(Var(d)))
+                    _place(c, o) + (const(0) if d is None else s * of_var(Var(d)))
                     for o, s, d in zip(c.origin or [const(0)] * len(c.dims), apart, c.dims, strict=True)
                 ),
                 steps=tuple(s if a else 1 for s, a in zip(apart, along, strict=True))
@@ -375,7 +375,7 @@ class _Builder:
         return None, rows[0] if rows else None
 
     def elementwise(self, c: Computation) -> None:
-        kept = [d for d in c.dims if d is not None]
+        kept = [*(d for _, d in c.around), *(d for d in c.dims if d is not None)]
         part, free = self.orientation(c, kept)
         batch = self.single([d for d in kept if d not in (part, free)])
         rows, columns = ([self.loop(d, r)] if d is not None else [] for d, r in ((part, PART), (free, FREE)))

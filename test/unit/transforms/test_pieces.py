@@ -70,6 +70,11 @@ def table(x: Any) -> Any:
     )
 
 
+def heads(x: Any, w: Any) -> Any:
+    s = np.exp(x).transpose(1, 0, 2)
+    return s.reshape(s.shape[0], -1) @ w
+
+
 def interleaved(x: Any, y: Any) -> Any:
     z = np.empty((2 * x.shape[0], x.shape[1]))
     z[0::2] = x + y
@@ -90,6 +95,11 @@ PROGRAMS: dict[str, Program] = {
         ["f32[5,9]", "f32[9,3]"],
         lambda x, y: backwards(x) @ y,
     ),
+    "a flattened matrix": (["f32[140,130]"], lambda x: np.exp(x.reshape(-1))),
+    "a flattened matrix and a row": (["f32[14,13]", "f32[182]"], lambda x, y: np.exp(x.ravel() * y)),
+    "the sum of a flattened matrix": (["f32[140,130]"], lambda x: np.exp(x.reshape(-1)).sum(keepdims=True)),
+    "heads side by side": (["f32[3,5,64]", "f32[192,20]"], heads),
+    "a product with every element twice": (["f32[5,60]", "f32[120,7]"], lambda x, y: np.repeat(x, 2, axis=1) @ y),
     "a fraction in another type": (["f32[5,9]"], lambda x: np.full(x.shape, 1.5, x.dtype).astype(np.float16)),
     "a column in steps": (["f32[5,9]"], lambda x: assigned_to(x, np.s_[:, 2:4:2])),
     "products spread along dimensions of neither": (
