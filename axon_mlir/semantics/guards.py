@@ -156,7 +156,10 @@ class Guards:
             case t.Fold("prod", _, _, _):
                 return self._adjacent(x, d, context) or self._adjacent(d, x, context)
             case t.Fold("sum", v, n, body):
-                inner = self._with_factor(body, d, (*context, *range_of(v, n)))
+                within = (*context, *range_of(v, n))
+                # Where the sum has elements, more may be known of the factor.
+                factor = self.term(d, within)
+                inner = self._with_factor(body, factor, within) if isinstance(factor, t.Fold) else None
                 if inner is None:
                     return None
                 self.lemmas.add("scale")

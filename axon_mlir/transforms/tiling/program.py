@@ -9,7 +9,7 @@ another one at its own index.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import permutations
@@ -262,8 +262,10 @@ def analyse(func: FuncOp) -> Program:
 
     for op in func.body.block.ops:
         if isinstance(op, ReturnOp):
-            for v in op.operands:
-                outputs.append(_output(walk.tensor(v), materialise, in_rows, op, computations, outputs))
+            values = [walk.tensor(v) for v in op.operands]
+            for n, value in enumerate(values):
+                read = {r.tensor for other in values[:n] + values[n + 1 :] for r in reads_of(other.body)}
+                outputs.append(_output(value, materialise, in_rows, op, computations, outputs, read))
             continue
         if isinstance(op, Denotable) or not isinstance(op, HasMeaning):
             raise UnsupportedError(
@@ -360,8 +362,9 @@ def _output(
     op: Operation,
     computations: list[Computation],
     outputs: Sequence[str],
+    others: Collection[str],
 ) -> str:
-    """The tensor that is returned: a computation's own result, or a copy."""
+    """The tensor that is returned: a computation's own result, or a copy. `others`: what other results read."""
     body = value.body
     for n, c in enumerate(computations):
         if isinstance(body, t.Read) and body.tensor == c.result.name and body.tensor not in outputs:
@@ -373,6 +376,7 @@ def _output(
                 continue
             made = _in_shape(c, value, body)
             shared = any(r.tensor == body.tensor for other in computations for r in reads_of(other.body))
+            shared = shared or body.tensor in others
             if made is not None and (made == c or not shared):
                 computations[n] = made
                 return c.result.name
