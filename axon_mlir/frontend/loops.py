@@ -29,7 +29,7 @@ from axon_mlir.frontend.frames import begins_loop, caller, is_assigned_first, re
 from axon_mlir.frontend.places import Place, here
 from axon_mlir.frontend.recording import Fence, Node, Shape, current
 from axon_mlir.frontend.sizes import StepByStep, Steps
-from axon_mlir.frontend.traced import METHODS, Size, Traced, TracedTensor, as_size, size_term
+from axon_mlir.frontend.traced import METHODS, Each, Size, Traced, TracedTensor, as_size, size_term
 from axon_mlir.semantics import index as ix
 from axon_mlir.semantics.index import Index
 
@@ -125,8 +125,8 @@ class _Step:
         self.arrays: dict[int, _Guess] = {}
         self.starts: dict[int, tuple[TracedTensor, Node, bool]] = {}
         """id -> an array that the body assigns to, and what it is before the loop."""
-        self.given: dict[str, Any] = {}
-        """What the variables held when the run began."""
+        self.lists = {id(v): (v, len(v)) for v in map(_as_list, self.before.values()) if v is not None}
+        """The lists that variables hold, and how long they are before the loop."""
 
     # -- runs of the body ----------------------------------------------------------------------------------------------
 
@@ -140,8 +140,7 @@ class _Step:
         self.fence.changed.clear()
         trace.fences.append(self.fence)
         trace.sizes.positions[self.position] = Steps(self.over.count, self.place)
-        self.given = {**self.before, **{name: self.stand_in(name, g) for name, g in self.names.items()}}
-        rebind(self.frame, self.given)
+        rebind(self.frame, {**self.before, **{name: self.stand_in(name, g) for name, g in self.names.items()}})
         for key, guess in self.arrays.items():
             guess.node = placeholder(guess.what, guess.shape, guess.dtype)
             self.starts[key][0].become(guess.node, weak=guess.weak)
@@ -162,6 +161,7 @@ class _Step:
         if trace.fences[-1] is not self.fence:
             raise StepByStep(trace.fences[-1].place, "it is left by break or return")
         after = dict(self.frame.f_locals)
+        added = self.added()
         if _contents(self.before) != self.held:
             self.refuse("it changes a list, a dictionary or a set")
         arrays = {key: (tensor.node, tensor.weak) for key, (tensor, _, _) in self.fence.changed.items()}
@@ -176,11 +176,22 @@ class _Step:
         trace.fences.pop()
         del trace.sizes.positions[self.position]
         if stable:
-            self.finish(carried, after)
+            self.finish(carried, after, added)
         else:
             self.names.update(names)
             self.arrays.update(guesses)
         return stable
+
+    def added(self) -> list[tuple[list[Any], TracedTensor]]:
+        """The lists that the run has put an entry into, which is taken out again."""
+        out: list[tuple[list[Any], TracedTensor]] = []
+        for values, length in self.lists.values():
+            more = values[length:]
+            if len(more) > 1 or not all(map(_is_number, more)):
+                self.refuse("it puts several entries into a list, or what is no array")
+            out += [(values, ops.as_tensor(x)) for x in more]
+            del values[length:]
+        return out
 
     def refuse(self, reason: str) -> NoReturn:
         """Raise: the loop cannot be taken as a whole."""
@@ -246,8 +257,10 @@ class _Step:
 
     # -- after the last step -------------------------------------------------------------------------------------------
 
-    def finish(self, carried: list[Carried], after: Mapping[str, Any]) -> None:
-        """Give variables and arrays the values that they have after the last step."""
+    def finish(
+        self, carried: list[Carried], after: Mapping[str, Any], added: list[tuple[list[Any], TracedTensor]]
+    ) -> None:
+        """Give variables, arrays and lists the values that they have after the last step."""
         trace = current()
         order = [x for x in trace.nodes[self.first :] if x in self.fence.nodes]
         steps = AllSteps(self.place, self.position, self.over.count, order)
@@ -262,6 +275,9 @@ class _Step:
             for key, guess in self.arrays.items():
                 assert guess.node is not None
                 self.starts[key][0].become(solution.last(values[guess.node]), weak=guess.weak)
+            for entries, x in added:
+                every = TracedTensor(steps.along(x.node), weak=x.weak)
+                entries.append(Each(every, lambda: self.refuse("an entry of a list that it fills is used alone")))
             new = {n: v for n, v in after.items() if n not in self.before or v is not self.before[n]}
             made: dict[int, Any] = {}
             for value in new.values():
@@ -286,6 +302,10 @@ class _Step:
             return value
         out = TracedTensor(solution.last(value.node), weak=value.weak, origin=value.origin)
         return out if value.stands_alone else ops.perhaps_view(out)
+
+
+def _as_list(value: Any) -> list[Any] | None:
+    return cast("list[Any]", value) if isinstance(value, list) else None
 
 
 def _is_number(value: Any) -> bool:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -16,6 +16,7 @@ from axon_mlir.frontend.numpy_shapes import copy, ravel, reshape
 from axon_mlir.frontend.places import here
 from axon_mlir.frontend.recording import current
 from axon_mlir.frontend.traced import (
+    Each,
     Handler,
     TracedTensor,
     as_integer,
@@ -153,11 +154,20 @@ def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
     return ops.transpose(out, [*range(at), x.ndim - 1, *range(at, x.ndim - 1)])
 
 
+def _in_place_of(each: Each, axis: int, rank: int) -> TracedTensor:
+    """The entries of the steps of a loop as one part of what `np.vstack` and `np.hstack` join."""
+    own = each.values.ndim - 1
+    if own < rank:
+        # Vectors become rows, numbers a vector.
+        return each.values
+    return _in_a_row(each, 0 if own == 1 else axis)
+
+
 def _joined(name: str, axis: int, rank: int) -> Handler:
     """Along a fixed axis, after filling up the rank with unit axes in front (of vectors, as `name` does)."""
 
     def handler(tup: Any) -> Any:
-        parts = [ops.as_tensor(p) for p in as_items(tup)]
+        parts = [_in_place_of(p, axis, rank) if isinstance(p, Each) else ops.as_tensor(p) for p in as_items(tup)]
         if rank == 2:
             parts = [ops.expand(p, range(2 - p.ndim)) if p.ndim < 2 else p for p in parts]
         at = 0 if parts[0].ndim == 1 else axis
@@ -174,7 +184,12 @@ numpy_function(np.hstack)(_joined("hstack", 1, 1))
 @numpy_function(np.concatenate)
 def concatenate(arrays: Any, axis: Any = 0) -> Any:
     """After each other along an axis."""
-    parts = _parts(arrays, "np.concatenate")
+    found = list(cast("Sequence[Any]", arrays)) if isinstance(arrays, tuple | list) else []
+    for n, part in enumerate(found):
+        if isinstance(part, Each):
+            at = ops.axis_number(axis, part.values.ndim - 1, "np.concatenate")
+            found[n] = _in_a_row(part, at)
+    parts = _parts(found or arrays, "np.concatenate")
     if parts[0].ndim == 0:
         raise AxonError("np.concatenate of scalars", where=str(here()), accepted="arrays of rank 1 or more")
     return ops.concatenate(parts, ops.axis_number(axis, parts[0].ndim, "np.concatenate"))
@@ -187,9 +202,24 @@ def _parts(arrays: Any, what: str) -> list[TracedTensor]:
     return [ops.as_tensor(p) for p in parts]
 
 
+def _in_a_row(each: Each, axis: int = 0) -> TracedTensor:
+    """The entries of the steps of a loop after each other along an axis of theirs."""
+    x = each.values
+    shape = x.terms
+    order = list(range(1, x.ndim))
+    order.insert(axis, 0)
+    moved = ops.transpose(x, order)
+    return ops.reshape(moved, (*shape[1 : 1 + axis], shape[0] * shape[1 + axis], *shape[2 + axis :]))
+
+
 @numpy_function(np.stack)
 def stack(arrays: Any, axis: Any = 0) -> Any:
     """Along a new axis."""
+    if isinstance(arrays, tuple | list) and any(isinstance(p, Each) for p in cast("Sequence[Any]", arrays)):
+        out = ops.stacked(cast("Sequence[Any]", arrays))
+        order = list(range(1, out.ndim))
+        order.insert(ops.axis_number(axis, out.ndim, "np.stack"), 0)
+        return ops.transpose(out, order)
     parts = _parts(arrays, "np.stack")
     position = ops.axis_number(axis, parts[0].ndim + 1, "np.stack")
     return ops.concatenate([ops.expand(p, [position]) for p in parts], position)

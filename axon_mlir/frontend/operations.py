@@ -19,7 +19,7 @@ from axon_mlir.frontend.constant_tables import table
 from axon_mlir.frontend.element_types import NAMES, WIDE, constant, dtype_of, kind, promote, type_names, weak_type
 from axon_mlir.frontend.places import here
 from axon_mlir.frontend.recording import Node, Shape, current
-from axon_mlir.frontend.traced import Size, TracedTensor, View, as_integer, as_items, size_term, unsupported
+from axon_mlir.frontend.traced import Each, Size, TracedTensor, View, as_integer, as_items, size_term, unsupported
 from axon_mlir.semantics import index as ix
 from axon_mlir.semantics.index import Index
 
@@ -31,6 +31,8 @@ def as_operand(value: Any) -> Operand:
     """Whatever a program mixes with traced values, as an operand."""
     if isinstance(value, TracedTensor | Size):
         return value
+    if isinstance(value, Each):
+        value.refuse()
     if isinstance(value, bool | np.bool_):
         return bool(cast(bool, value))
     if isinstance(value, float):
@@ -57,12 +59,12 @@ def _constant_array(array: np.ndarray[Any, Any]) -> Operand:
 
 
 def stacked(values: Sequence[Any]) -> TracedTensor:
-    """An array of what a list holds, along a new first axis."""
+    """An array of what a list holds, along a new first axis; an entry for each step of a loop is as many."""
     if not values:
         unsupported("an empty list as an array", "sizes >= 1")
-    parts = [as_tensor(v) for v in values]
-    shape = common_shape([p.terms for p in parts], "an array of a list")
-    return concatenate([expand(broadcast_to(p, shape), [0]) for p in parts], 0)
+    parts = [v.values if isinstance(v, Each) else expand(as_tensor(v), [0]) for v in values]
+    shape = common_shape([p.terms[1:] for p in parts], "an array of a list")
+    return concatenate([broadcast_to(p, (p.terms[0], *shape)) for p in parts], 0)
 
 
 def as_tensor(value: Any) -> TracedTensor:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from types import ModuleType
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from axon_mlir.frontend.recording import is_recording
 from axon_mlir.frontend.scipy_special import TRACED, special_module
 from axon_mlir.frontend.traced import (
     WRAPPED_FUNCTIONS,
+    Each,
     Size,
     Traced,
     TracedTensor,
@@ -41,7 +42,7 @@ _PLAIN_VECTORIZE_CALL: Callable[..., Any] = np.vectorize.__call__
 
 def _touches(*values: Any) -> bool:
     """Whether a traced value is among the arguments, however deep in tuples and lists."""
-    return any(isinstance(v, Traced) or (isinstance(v, tuple | list) and _touches(*v)) for v in values)
+    return any(isinstance(v, Traced | Each) or (isinstance(v, tuple | list) and _touches(*v)) for v in values)
 
 
 _MATH: dict[str, np.ufunc] = {
@@ -81,7 +82,13 @@ def _filling(name: str, plain: Callable[..., Any], traced: Callable[..., Any]) -
 def _len(value: Any, /) -> Any:
     if isinstance(value, Counted):
         return as_size(value.count)
-    return value.shape[0] if isinstance(value, TracedTensor) and value.ndim else len(value)
+    if isinstance(value, TracedTensor) and value.ndim:
+        return value.shape[0]
+    if not isinstance(value, list):
+        return len(value)
+    # What the steps of a loop have put into a list counts for each.
+    entries = cast("list[Any]", value)
+    return sum((e.values.shape[0] - 1 for e in entries if isinstance(e, Each)), len(entries))
 
 
 def _range(*bounds: Any) -> Any:

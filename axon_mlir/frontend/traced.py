@@ -541,6 +541,35 @@ class TracedTensor(Traced):
         return f"<traced {self.node.dtype}[{', '.join(map(str, self.terms))}]>"
 
 
+class Each:
+    """What each step of a loop has put into a list: one entry for all, in the order of the steps.
+
+    Only what makes an array of the list knows it; any other use of the entry refuses the loop.
+    """
+
+    __slots__ = ("refuse", "values")
+    __array_ufunc__ = None
+    __hash__ = object.__hash__
+
+    def __init__(self, values: TracedTensor, refuse: Callable[[], NoReturn]):
+        self.values = values
+        """The entries, along a first axis."""
+        self.refuse = refuse
+
+    def __getattr__(self, name: str) -> NoReturn:
+        self.refuse()
+
+    def _refuse(self, *_: Any) -> Any:
+        self.refuse()
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = __neg__ = _refuse
+    __matmul__ = __rmatmul__ = __pow__ = __rpow__ = __lt__ = __le__ = __gt__ = __ge__ = __getitem__ = __iter__ = _refuse
+    __len__ = __bool__ = __float__ = __int__ = __array__ = _refuse
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+
 def _size_arithmetic(name: str, ufunc: np.ufunc, combine: Callable[[Index, Index], Index]) -> None:
     """Give `Size` an operator that stays a size on sizes and integers, and is scalar arithmetic otherwise."""
 

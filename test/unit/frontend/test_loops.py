@@ -306,6 +306,24 @@ def swapped(x):
     return s
 
 
+def listed(x):
+    rows, sums, s = [x[0] * 0], [], 0.0
+    for t in range(x.shape[0]):
+        s = 0.5 * s + x[t]
+        rows.append(s * t)
+        sums.append(s.sum())
+    return np.stack(rows, axis=1), np.array(sums) / len(rows), np.concatenate(rows)
+
+
+def columns(x):
+    out, rows = [], []
+    for t in range(x.shape[1]):
+        out.append(x[:, t : t + 1] * 2)
+        rows.append(x[:, t])
+    whole = np.concatenate(out, axis=1) + np.hstack(out) + np.concatenate(out, axis=-1)
+    return whole, np.vstack(rows), np.hstack(rows), np.vstack(out)
+
+
 def over_rows(x):
     s = 0.0
     for row in x:
@@ -340,7 +358,7 @@ PROGRAMS: list[tuple[Callable[..., Any], list[str]]] = [
         total, total_in_place, from_something, largest, smallest_and_product, running, affine, average, gated, reset,
         online, by_array, updates, differences, interleaved, pairs, one_accumulator, backwards, shift, last_values,
         counter, nested, nested_scan, inside_numbers, through_functions, windows, shapes, swapped, over_rows,
-        numbered, together, reverse,
+        numbered, together, reverse, listed, columns,
     )),
     (online_rows, ["f32[3,5]", "f32[5,4]"]),
     (selective, ["f32[3,7]", "f32[3,7]", "f32[3,2]", "f32[2,7]", "f32[2,7]"]),
@@ -357,11 +375,19 @@ def test_a_loop_is_taken_as_a_whole(program: Callable[..., Any], specs: list[str
     assert "fixed = []" in str(function_of(module).attributes["axon.sizes"])
 
 
-def appended(x):
+def appended_twice(x):
     rows = []
     for t in range(x.shape[0]):
         rows.append(x[t] * 2)
+        rows.append(x[t])
     return np.stack(rows)
+
+
+def one_entry(x):
+    rows = []
+    for t in range(x.shape[0]):
+        rows.append(x[t] * 2)
+    return rows[0] + x[0]
 
 
 def first_step(x):
@@ -477,7 +503,8 @@ def of_data(x):
 
 
 REFUSALS: list[tuple[Callable[..., Any], str]] = [
-    (appended, "it changes a list, a dictionary or a set"),
+    (appended_twice, "it puts several entries into a list"),
+    (one_entry, "an entry of a list that it fills is used alone"),
     (first_step, r"comparing sizes needs the number of a step \(line \d+\)"),
     (left, "it is left by break or return"),
     (returned, "it is left by break or return"),
