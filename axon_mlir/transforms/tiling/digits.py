@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from axon_mlir.semantics import terms as t
 from axon_mlir.semantics.index import Atom, Div, Index, Size, Var, const, fresh_var, of_var, rebuilt
+from axon_mlir.semantics.pieces import comparisons
 from axon_mlir.semantics.walk import subterms
 
 
@@ -55,8 +56,11 @@ class Digits:
 
 
 def digits_of(v: Var, extent: Index, x: t.Term) -> Digits | None:
-    """The digits in which a term reads elements at an index; None where it also reads elsewhere."""
+    """The digits in which a term reads elements at an index; None where it also reads elsewhere, or asks where it is:
+    there it is cut in pieces first."""
     quotients: dict[Atom, Index] = {}
+    if any(v in t.free_symbols(c) for c in comparisons(x)):
+        return None
     for y in subterms(x):
         if isinstance(y, t.Fold) and v in y.extent.symbols():
             return None

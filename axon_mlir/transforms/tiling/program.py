@@ -221,13 +221,14 @@ def analyse(func: FuncOp) -> Program:
         if axes:
             return flat(value, axes, materialise(in_digits(value, axes), op))
         pieces = [
-            replace(p, value=separated(p.value, partial(materialise, op=op), partial(in_a_row, op=op), op))
+            _by_rows(replace(p, value=separated(p.value, partial(materialise, op=op), partial(in_a_row, op=op), op)))
             for p in pieces_of(value)
         ]
         tensor = Tensor(f"t{len(computations)}", value.shape, value.dtype or "f32")
         tensors[tensor.name] = tensor
-        for piece in pieces:
-            computations.append(_computation(tensor, piece, dims, op, whole=len(pieces) == 1))
+        whole = len(pieces) == 1 and not pieces[0][1]
+        for piece, around in pieces:
+            computations.append(_computation(tensor, piece, dims, op, whole=whole, around=around))
         return t.tensor_input(tensor.name, value.shape, value.dtype)
 
     def in_a_row(value: t.Comprehension, op: Operation) -> t.Comprehension:
@@ -254,9 +255,7 @@ def analyse(func: FuncOp) -> Program:
             return None
         tensor = Tensor(f"t{len(computations)}", value.shape, value.dtype or "f32")
         tensors[tensor.name] = tensor
-        row, origin = rows_of(value, axes)
-        around = [pair for digits in axes.values() for pair in digits.outer]
-        piece = Piece(row, origin, (1,) * len(origin))
+        piece, around = _by_rows(Piece(value, (const(0),) * len(value.shape), (1,) * len(value.shape)))
         computations.append(_computation(tensor, piece, dims, op, whole=False, around=around))
         return tensor
 
@@ -336,6 +335,14 @@ def _copy(tensor: Tensor, copy: Tensor, dims: _Dims, op: Operation) -> Computati
     value = t.tensor_input(tensor.name, tensor.shape, copy.dtype)
     (piece,) = pieces_of(_without_units(value))
     return _computation(copy, piece, dims, op, whole=True)
+
+
+def _by_rows(piece: Piece) -> tuple[Piece, list[tuple[Var, Index]]]:
+    """A piece with its flattened axes cut into rows, and the variables of where these begin, with their extents."""
+    axes = {} if folds_of(piece.value.body)[0] else axes_in_digits(piece.value)
+    row, starts = rows_of(piece.value, axes)
+    origin = tuple(o + s * at for o, s, at in zip(piece.origin, piece.steps, starts, strict=True))
+    return Piece(row, origin, piece.steps), [pair for digits in axes.values() for pair in digits.outer]
 
 
 def _without_units(value: t.Comprehension) -> t.Comprehension:

@@ -98,6 +98,10 @@ PROGRAMS: dict[str, Program] = {
     "a flattened matrix": (["f32[140,130]"], lambda x: np.exp(x.reshape(-1))),
     "a flattened matrix and a row": (["f32[14,13]", "f32[182]"], lambda x, y: np.exp(x.ravel() * y)),
     "the sum of a flattened matrix": (["f32[140,130]"], lambda x: np.exp(x.reshape(-1)).sum(keepdims=True)),
+    "two flattened matrices": (
+        ["f32[14,13]", "f32[5]"],
+        lambda x, y: np.concatenate([np.exp(x).reshape(-1), x.reshape(-1), y]),
+    ),
     "heads side by side": (["f32[3,5,64]", "f32[192,20]"], heads),
     "a product with every element twice": (["f32[5,60]", "f32[120,7]"], lambda x, y: np.repeat(x, 2, axis=1) @ y),
     "a fraction in another type": (["f32[5,9]"], lambda x: np.full(x.shape, 1.5, x.dtype).astype(np.float16)),
