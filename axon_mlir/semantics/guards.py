@@ -132,7 +132,7 @@ class Guards:
         for length in dict.fromkeys((*_distances(a, b), *shorter, a.extent)):
             here: dict[Size | Var, Index] = {b.var: of_var(Var("k"))}
             there: dict[Size | Var, Index] = {a.var: length + of_var(Var("k"))}
-            if spelled(b.body, here) is not spelled(a.body, there):
+            if spelled(b.body, here, grouped=False) is not spelled(a.body, there, grouped=False):
                 continue
             ranges = [t.at_most(const(0), a.extent), t.at_most(const(0), b.extent), t.equal(length, a.extent)]
             if self.follows(context, t.conj(ranges)):

@@ -42,7 +42,45 @@ def values(x: t.Term) -> list[object]:
 GUARDED = t.select(t.at_most(B * v + w, o), read(B * v + w), t.ZERO)
 PREFIX = tiles("sum", o // B, minimum(B, N - B * v), read(B * v + w))
 REST = t.Fold("sum", X, o - B * (o // B) + 1, read(B * (o // B) + of_var(X)))
+Y, Z = Var("y", 9004), Var("z", 9005)
+
+
+def product_of(first: Index, count: Index, variable: Var) -> t.Term:
+    return t.Fold("prod", variable, count, read(first + of_var(variable)))
+
+
+def recurrence(first: Index, last: Index, position: Var) -> t.Term:
+    """`s = a * s + b` over a range, from 0: its last value."""
+    at = first + of_var(position)
+    return t.Fold(
+        "sum", position, last - first, t.Apply("mul", (read(at + 2), product_of(at + 1, last - 1 - at, Var("i", 9006))))
+    )
+
+
+def after_tiles(count: Index, later: Index) -> t.Term:
+    """What a recurrence has come to after some tiles, as the loop over them has it, times the factors of a range from
+    there on."""
+    inside = recurrence(B * v, minimum(N, B * v + B), W)
+    since = t.Fold(
+        "prod", Y, count - 1 - v, product_of(B * (v + 1 + of_var(Y)), minimum(B, N - B * (v + 1 + of_var(Y))), X)
+    )
+    return t.Apply(
+        "mul", (t.Fold("sum", V, count, t.Apply("mul", (inside, since))), product_of(later, o + 1 - later, Z))
+    )
+
+
+DONE = B * (o // B)
+GROUPED = [t.Apply("add", (read(v), t.Apply("add", (read(v + 1), read(v + 2)))))]
+GROUPED.append(t.Apply("add", (t.Apply("add", (read(o + w + 2), read(o + w))), read(o + w + 1))))
 RIGHT = {
+    "a recurrence over tiles, and this one so far": (
+        t.Apply("add", (after_tiles(o // B, DONE), recurrence(DONE, o + 1, Var("j", 9007)))),
+        2,
+    ),
+    "sums that are grouped in another way": (
+        t.Apply("add", (t.Fold("sum", V, o, GROUPED[0]), t.Fold("sum", W, N - o, GROUPED[1]))),
+        1,
+    ),
     "ragged tiles": (tiles("max", ceil_div(N, B), minimum(B, N - B * v), read(B * v + w)), 1),
     "full tiles": (tiles("sum", N, B, read(B * v + w)), 1),
     "tiles under a guard": (tiles("sum", ceil_div(N, B), minimum(B, N - B * v), GUARDED), 1),
@@ -91,6 +129,8 @@ WRONG = {
         "sum", ceil_div(N, B), minimum(B, N - B * v), t.Apply("mul", (t.index_value(v), read(B * v + w)))
     ),
     "a gap between": t.Apply("add", (t.Fold("sum", V, o, read(v)), t.Fold("sum", W, N - o, read(o + w + 1)))),
+    "a product that goes on one later": t.Apply("mul", (recurrence(const(0), o, V), product_of(o + 1, N - o - 1, X))),
+    "a product that has gone on": t.Apply("mul", (recurrence(const(0), o, V), product_of(o - 1, N - o, X))),
     "another monoid": t.Apply("max", (t.Fold("sum", V, o, read(v)), t.Fold("sum", W, N - o, read(o + w)))),
     "a range that may be less than nothing": t.Apply(
         "add", (t.Fold("sum", V, o - 1, read(v)), t.Fold("sum", W, N - o, read(o - 1 + w)))
