@@ -16,7 +16,10 @@ def sign(x: t.Term, n: Normalizer) -> str | None:
                 return None
             return "positive" if v > 0 else "nonnegative" if v == 0 else None
         case t.IndexValue(i):
-            return "positive" if nonnegative(i - 1) else "nonnegative" if nonnegative(i) else None
+            # Variables of results and folds begin at 0.
+            if nonnegative(i - 1) or at_least(i, 1):
+                return "positive"
+            return "nonnegative" if nonnegative(i) or at_least(i, 0) else None
         case t.Apply(f, args):
             return _sign_of_application(f, args, n)
         case t.Fold(m, _, extent, body):

@@ -383,6 +383,9 @@ def signed_terms() -> Iterator[t.Term]:
         yield from (t.Fold(m, fresh_var("k"), n, a) for m in ("sum", "prod", "max", "min") for n in (N, N - 1))
         yield from (t.Select(t.RealCompare("<", X, Y), a, b) for b in SIGNED)
     yield from (t.IndexValue(i) for i in (N, N - 1, N - 2, const(0) - N, K * N))
+    for m in ("sum", "prod", "max", "min"):
+        positions = [fresh_var("k") for _ in range(4)]
+        yield from (t.Fold(m, v, N, t.IndexValue(of_var(v) + c)) for v, c in zip(positions, (-1, 0, 1, 3), strict=True))
 
 
 def values(x: t.Term) -> Iterator[float]:
@@ -408,6 +411,12 @@ def wrong_signs(terms: Iterator[t.Term]) -> list[str]:
 
 def test_signs_are_true() -> None:
     assert wrong_signs(signed_terms()) == []
+
+
+def test_positions_begin_at_zero() -> None:
+    v = fresh_var("k")
+    signs = [sign(t.IndexValue(of_var(v) + c), Normalizer()) for c in (-1, 0, 1)]
+    assert signs == [None, "nonnegative", "positive"]
 
 
 def test_the_signs_of_most_terms_are_known_or_unknown_for_a_reason() -> None:
