@@ -71,7 +71,7 @@ RULES: dict[str, tuple[ModuleType | type, str, str, str]] = {
         "replace(x, name=now.name, ins=now.ins, tensor=now.tensor) == now)",
     ),
 }
-SMALL = (programs.softmax, programs.variance, programs.add_norm_product, programs.gated_mlp, programs.transpose_pair)
+SMALL = (programs.softmax, programs.variance, programs.add_norm_product, programs.gated_mlp, programs.side_by_side)
 PROGRAMS = tuple(programs.SHAPES) if AUDIT else SMALL
 STRIDED = Structure(transpose="strided", plan="none")
 """Loads that turn what they load: only with them does a layout differ between a store and a load."""

@@ -66,6 +66,10 @@ def transpose_pair(x):
     return turned(turned(x) * 2.0)
 
 
+def side_by_side(x, y):
+    return np.tanh(np.concatenate((np.exp(x), y), axis=1))
+
+
 def product_of_transposes(a, b):
     return turned(a) @ turned(b)
 
@@ -115,6 +119,7 @@ SHAPES = {
     centred_product: ["MK", "KN"],
     row_maxima_as_bias: ["MK", "NM"],
     transpose_pair: ["MK"],
+    side_by_side: ["MK", "MN"],
     product_of_transposes: ["KM", "NK"],
     product_with_transpose: ["MK", "NK"],
     batched_product: ["BMK", "BKN"],
