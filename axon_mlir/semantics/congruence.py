@@ -12,14 +12,18 @@ from dataclasses import dataclass, field
 
 from axon_mlir.semantics import terms as t
 from axon_mlir.semantics.conversions import ProofNormalizer
-from axon_mlir.semantics.functions import FUNCTIONS
+from axon_mlir.semantics.functions import FUNCTIONS, MONOIDS
 from axon_mlir.semantics.index import Index, Size, Var, const, fresh_var, of_var
+from axon_mlir.semantics.normal import definition_of
 from axon_mlir.semantics.partial import Condition
 from axon_mlir.semantics.signs import sign
 from axon_mlir.semantics.walk import subterms
 
 LARGEST = 120
 """Terms with more parts than this are not put into normal form here."""
+
+Stated = tuple[str, tuple[Index, ...], frozenset[t.Condition], t.Term]
+"""A condition: its kind, the extents of its variables, where it stands, its argument."""
 
 
 def part_by_part(
@@ -30,8 +34,12 @@ def part_by_part(
     same = Congruence()
     equal = same.equal(x, y)
     left: list[Condition] = []
+    given = {same.stated(k): None for k in known}
     for c in wanted:
-        if t.FALSE not in c.context and not same.holds(c) and not any(same.says(k, c) for k in known):
+        stated = same.stated(c)
+        if t.FALSE in c.context or stated in given or same.holds(c):
+            continue
+        if not any(same.says(k, stated) for k in given):
             left.append(c)
     lemmas |= same.lemmas
     return equal, left
@@ -66,14 +74,16 @@ class Congruence:
         self.lemmas.add("nonnegative")
         return True
 
-    def says(self, known: Condition, wanted: Condition) -> bool:
-        """Whether one condition of definedness is another, up to the names of its variables."""
-        mine, theirs = known.binders, wanted.binders
-        if known.kind != wanted.kind or [n for _, n in mine] != [n for _, n in theirs]:
-            return False
-        rename: dict[Size | Var, Index] = {w: of_var(v) for (v, _), (w, _) in zip(mine, theirs, strict=True)}
-        context = {t.substitute_condition(c, rename) for c in wanted.context}
-        return context == set(known.context) and self.equal(known.argument, t.substitute(wanted.argument, rename))
+    def stated(self, c: Condition) -> Stated:
+        """A condition of definedness with its variables named by where they are bound."""
+        names: dict[Size | Var, Index] = {v: of_var(Var(f"bound {n}")) for n, (v, _) in enumerate(c.binders)}
+        extents = tuple(n.substitute(names) for _, n in c.binders)
+        context = frozenset(t.substitute_conditions(c.context, names))
+        return c.kind, extents, context, self.key(t.substitute(c.argument, names))
+
+    def says(self, known: Stated, wanted: Stated) -> bool:
+        """Whether one condition is another."""
+        return known[:-1] == wanted[:-1] and self.equal(known[-1], wanted[-1])
 
     def key(self, x: t.Term) -> t.Term:
         """The term with its fold variables named by how deep their folds are nested, and comparisons of indices in one
@@ -123,6 +133,12 @@ class Congruence:
                 # Conversions are functions beside the table.
                 orders = [b, b[::-1]] if f in FUNCTIONS and FUNCTIONS[f].commutative else [b]
                 return any(all(map(self.equal, a, order)) for order in orders)
+            case t.Apply(f, a), t.Apply(g, b):
+                # `x / y` beside `x * (1 / y)`, and `1 / y` beside the reciprocal.
+                meant = _meant(x, g), _meant(y, f)
+                return (meant[0] is not None and self._parts(self.key(meant[0]), y)) or (
+                    meant[1] is not None and self._parts(x, self.key(meant[1]))
+                )
             case t.Fold(m, v, n, a), t.Fold(k, w, e, b) if (m, n) == (k, e):
                 # One variable for both, which is bound nowhere.
                 own = of_var(fresh_var("k"))
@@ -168,6 +184,16 @@ class Congruence:
         """Whether folds look as if they were equal part by part: worth a comparison."""
         mine, theirs = ((z.monoid, z.extent, self.height(z), t.free_symbols(z)) for z in (x, y))
         return mine == theirs
+
+
+def _meant(x: t.Apply, function: str) -> t.Term | None:
+    """The definition of an application without neutral elements, where it is an application of that function."""
+    meant = definition_of(x.function, x.args) if x.function in FUNCTIONS else None
+    if isinstance(meant, t.Apply):
+        units = [t.number(m.neutral) for m in MONOIDS.values() if m.function == meant.function]
+        others = [a for a in meant.args if a not in units]
+        meant = others[0] if units and len(others) == 1 else meant
+    return meant if isinstance(meant, t.Apply) and meant.function == function else None
 
 
 def _opaque(x: t.Term) -> Iterator[t.Fold]:

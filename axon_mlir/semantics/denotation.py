@@ -37,9 +37,14 @@ CARRIED = "carried."
 the same iteration has just written); one that is left is a read of an unfinished value."""
 
 
+def is_unfinished(tensor: str) -> bool:
+    """Whether the elements of a tensor are such as nobody has written, or as a loop has not finished."""
+    return tensor == UNDEFINED or tensor.startswith(CARRIED)
+
+
 def unfinished(read: t.Read) -> bool:
     """Whether a term's element is one that nobody has written, or that a loop has not finished."""
-    return read.tensor == UNDEFINED or read.tensor.startswith(CARRIED)
+    return is_unfinished(read.tensor)
 
 
 class Undenotable(AxonError):

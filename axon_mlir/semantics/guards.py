@@ -29,7 +29,7 @@ from axon_mlir.semantics.index import (
     minimum,
     of_var,
 )
-from axon_mlir.semantics.spelling import spelled
+from axon_mlir.semantics.spelling import outline, spelled
 from axon_mlir.semantics.walk import Context, subterms
 
 
@@ -128,6 +128,8 @@ class Guards:
 
     def _adjacent(self, a: t.Fold, b: t.Fold, context: Context) -> t.Term | None:
         """A fold, and one that begins where it ends, as one; None where the second does not."""
+        if outline(a.body) != outline(b.body):
+            return None
         shorter = branches(a.extent) if extreme(a.extent) is not None else []
         for length in dict.fromkeys((*_distances(a, b), *shorter, a.extent)):
             here: dict[Size | Var, Index] = {b.var: of_var(Var("k"))}

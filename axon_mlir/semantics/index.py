@@ -236,7 +236,7 @@ class Index:
     def substitute(self, binding: Mapping[Size | Var, Index]) -> Index:
         if self.symbols().isdisjoint(binding):
             return self
-        return rebuilt(self, lambda a: binding.get(a) if isinstance(a, Size | Var) else None)
+        return _replaced(self, binding)
 
 
 def _mentions(a: Atom, v: Size | Var) -> bool:
@@ -247,6 +247,42 @@ def _mentions(a: Atom, v: Size | Var) -> bool:
             return any(v in x.symbols() for x in args)
         case _:
             return False
+
+
+def _replaced(term: Index, binding: Mapping[Size | Var, Index]) -> Index:
+    """The polynomial, put together anew where it mentions what is replaced."""
+    out: dict[Monomial, int] = {}
+    for m, c in term.terms:
+        if not any(_is_in(a, binding) for a in m):
+            out[m] = out.get(m, 0) + c
+            continue
+        product = const(c)
+        for a in m:
+            product = product * _atom_replaced(a, binding)
+        for n, d in product.terms:
+            out[n] = out.get(n, 0) + d
+    return Index(out)
+
+
+def _is_in(a: Atom, binding: Mapping[Size | Var, Index]) -> bool:
+    match a:
+        case Div(n, d):
+            return not (n.symbols() | d.symbols()).isdisjoint(binding)
+        case Min(args):
+            return any(not x.symbols().isdisjoint(binding) for x in args)
+        case _:
+            return a in binding
+
+
+def _atom_replaced(a: Atom, binding: Mapping[Size | Var, Index]) -> Index:
+    match a:
+        case Div(n, d):
+            return floor_div(n.substitute(binding), d.substitute(binding))
+        case Min(args):
+            return minimum(0, *(x.substitute(binding) for x in args))
+        case _:
+            new = binding.get(a)
+            return Index({(a,): 1}) if new is None else new
 
 
 def rebuilt(term: Index, leaf: Callable[[Atom], Index | None]) -> Index:

@@ -56,9 +56,10 @@ def _sign_of_application(f: str, args: tuple[t.Term, ...], n: Normalizer) -> str
                 return "nonnegative"
             return "nonnegative" if e.numerator % 2 == 0 else sign(args[0], n)
         case "mul":
-            if args[0] is args[1] or n.term(args[0]) == n.term(args[1]):
+            known = _weaker(sign(args[0], n), sign(args[1], n))
+            if known is None and (args[0] is args[1] or n.term(args[0]) == n.term(args[1])):
                 return "nonnegative"
-            return _weaker(sign(args[0], n), sign(args[1], n))
+            return known
         case "add":
             signs = [sign(a, n) for a in args]
             if None in signs:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import reduce
+from functools import lru_cache, reduce
 
 from axon_mlir.semantics import terms as t
 from axon_mlir.semantics.functions import MONOIDS
@@ -19,21 +19,28 @@ def spelled(x: t.Term, names: Mapping[Size | Var, Index], *, grouped: bool = Tru
 
     With `grouped` off also for sums, products, maxima and minima of the same in another order or grouping.
     """
+    return _Scope(names, grouped).term(x)
+
+
+@lru_cache(maxsize=1 << 16)
+def outline(x: t.Term) -> int:
+    """A number that terms share which differ in indices, or in order or grouping, only; most terms that differ
+    otherwise have different ones."""
     match x:
-        case t.Fold(m, v, n, body):
-            bound = Var(f"folded{len(names)}")
-            inner = spelled(body, {**names, v: of_var(bound)}, grouped=grouped)
-            return t.Fold(m, bound, n.substitute(names), inner)
-        case t.Apply(f, _) if f in _COMBINE and not grouped:
-            parts = [spelled(y, names, grouped=False) for y in _operands(x, f)]
-            # Equal terms are one object, so any order that objects have is one for all that are equal.
-            return reduce(lambda a, b: t.Apply(f, (a, b)), sorted(parts, key=id))
-        case t.Apply() | t.Select():
-            return t.with_parts(
-                x, lambda y: spelled(y, names, grouped=grouped), lambda c: _comparison(c, names, grouped=grouped)
-            )
-        case _:
-            return t.substitute(x, names)
+        case t.Fold(m, _, _, body):
+            return hash((m, outline(body)))
+        case t.Apply(f, _) if f in _COMBINE:
+            return hash((f, *sorted(map(outline, _operands(x, f)))))
+        case t.Apply(f, args):
+            return hash((f, *map(outline, args)))
+        case t.Select(_, a, b):
+            return hash(("select", outline(a), outline(b)))
+        case t.Read(tensor, _):
+            return hash(tensor)
+        case t.Const(v):
+            return hash(v)
+        case t.IndexValue():
+            return 0
 
 
 def _operands(x: t.Term, function: str) -> Iterator[t.Term]:
@@ -44,7 +51,36 @@ def _operands(x: t.Term, function: str) -> Iterator[t.Term]:
         yield x
 
 
-def _comparison(c: t.Comparison, names: Mapping[Size | Var, Index], *, grouped: bool) -> t.Condition:
-    if isinstance(c, t.IndexCompare):
-        return t.substitute_condition(c, names)
-    return t.with_sides(c, lambda y: spelled(y, names, grouped=grouped))
+class _Scope:
+    """The names that are known at one depth; what a term has in several places is spelled once."""
+
+    def __init__(self, names: Mapping[Size | Var, Index], grouped: bool):
+        self.names = names
+        self.grouped = grouped
+        self.known: dict[t.Term, t.Term] = {}
+
+    def term(self, x: t.Term) -> t.Term:
+        found = self.known.get(x)
+        if found is None:
+            found = self.known[x] = self._term(x)
+        return found
+
+    def _term(self, x: t.Term) -> t.Term:
+        match x:
+            case t.Fold(m, v, n, body):
+                bound = Var(f"folded{len(self.names)}")
+                inside = _Scope({**self.names, v: of_var(bound)}, self.grouped)
+                return t.Fold(m, bound, n.substitute(self.names), inside.term(body))
+            case t.Apply(f, _) if f in _COMBINE and not self.grouped:
+                # Equal terms are one object, so any order that objects have is one for all that are equal.
+                parts = sorted(map(self.term, _operands(x, f)), key=id)
+                return reduce(lambda a, b: t.Apply(f, (a, b)), parts)
+            case t.Apply() | t.Select():
+                return t.with_parts(x, self.term, self.comparison)
+            case _:
+                return t.substitute(x, self.names)
+
+    def comparison(self, c: t.Comparison) -> t.Condition:
+        if isinstance(c, t.IndexCompare):
+            return t.substitute_condition(c, self.names)
+        return t.with_sides(c, self.term)

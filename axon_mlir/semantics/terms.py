@@ -7,12 +7,14 @@ range of every `Fold` is `[0, extent)`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar, cast
 
 from axon_mlir.semantics.index import NO_SYMBOLS, Index, Size, Var, index, maximum, minimum, of_var
+
+NO_NAMES: frozenset[str] = frozenset()
 
 Number = Fraction | str
 """An exact rational, or 'inf' / '-inf'."""
@@ -299,50 +301,67 @@ Binding = Mapping[Size | Var, Index]
 
 class _Substitution:
     def __init__(
-        self, binding: Binding, read: Callable[[Read], Term] | None, constants: Mapping[Const, Term] | None = None
+        self,
+        binding: Binding,
+        read: Callable[[Read], Term] | None,
+        constants: Mapping[Const, Term] | None = None,
+        of: frozenset[str] | None = None,
     ):
         self.binding = binding
         self.read = read
         self.constants = constants or {}
+        self.tensors = of if read is not None else NO_NAMES
+        """The tensors whose elements are replaced; None for all."""
+        self.bound = frozenset(binding)
         self.terms: dict[Term, Term] = {}
         self.conditions: dict[Condition, Condition] = {}
+        self.indices: dict[Index, Index] = {}
 
     def term(self, t: Term) -> Term:
         found = self.terms.get(t)
         if found is None:
-            found = self._term(t)
-            self.terms[t] = found
+            found = self.terms[t] = t if self.stays(t) else self._term(t)
+        return found
+
+    def stays(self, t: Term | Condition) -> bool:
+        """Whether nothing in a term is replaced."""
+        if self.tensors is None or self.constants or not free_symbols(t).isdisjoint(self.bound):
+            return False
+        return not self.tensors or tensors_of(t).isdisjoint(self.tensors)
+
+    def index(self, i: Index) -> Index:
+        found = self.indices.get(i)
+        if found is None:
+            found = self.indices[i] = i.substitute(self.binding)
         return found
 
     def _term(self, t: Term) -> Term:
-        b = self.binding
         match t:
             case Const():
                 return self.constants.get(t, t)
             case IndexValue(i):
-                return index_value(i.substitute(b))
+                return index_value(self.index(i))
             case Read(name, indices):
-                new = Read(name, tuple(i.substitute(b) for i in indices))
-                return self.read(new) if self.read else new
+                new = Read(name, tuple(map(self.index, indices)))
+                return self.read(new) if self.read and (self.tensors is None or name in self.tensors) else new
             case Apply(f, args):
                 return Apply(f, tuple(self.term(a) for a in args))
             case Fold(m, v, n, body):
-                return fold(m, v, n.substitute(b), self.term(body))
+                return fold(m, v, self.index(n), self.term(body))
             case Select(c, x, y):
                 return select(self.condition(c), self.term(x), self.term(y))
 
     def condition(self, c: Condition) -> Condition:
         found = self.conditions.get(c)
         if found is None:
-            found = self._condition(c)
-            self.conditions[c] = found
+            found = self.conditions[c] = c if self.stays(c) else self._condition(c)
         return found
 
     def _condition(self, c: Condition) -> Condition:
         match c:
             case IndexCompare(r, x, y):
                 make = {"<": less, "<=": at_most, "==": equal}[r]
-                return make(x.substitute(self.binding), y.substitute(self.binding))
+                return make(self.index(x), self.index(y))
             case RealCompare(r, x, y):
                 return RealCompare(r, self.term(x), self.term(y))
             case And(parts):
@@ -358,6 +377,11 @@ def substitute(t: Term, binding: Binding, read: Callable[[Read], Term] | None = 
     return _Substitution(binding, read).term(t)
 
 
+def replace_reads(t: Term, tensors: Iterable[str], made: Callable[[Read], Term]) -> Term:
+    """Replace the elements of some tensors by terms."""
+    return _Substitution({}, made, of=frozenset(tensors)).term(t)
+
+
 def with_constants(t: Term, new: Mapping[Const, Term]) -> Term:
     """Replace constants."""
     return _Substitution({}, None, new).term(t) if new else t
@@ -365,6 +389,11 @@ def with_constants(t: Term, new: Mapping[Const, Term]) -> Term:
 
 def substitute_condition(c: Condition, binding: Binding) -> Condition:
     return _Substitution(binding, None).condition(c)
+
+
+def substitute_conditions(conditions: Sequence[Condition], binding: Binding) -> list[Condition]:
+    """Conditions with variables and sizes replaced."""
+    return list(map(_Substitution(binding, None).condition, conditions))
 
 
 def refresh(t: Term) -> Term:
@@ -433,6 +462,37 @@ def _free_of(t: Term | Condition) -> frozenset[Size | Var]:
             return NO_SYMBOLS.union(*(_free_of(p) for p in parts))
         case Not(p):
             return _free_of(p)
+
+
+def tensors_of(t: Term | Condition) -> frozenset[str]:
+    """The tensors whose elements are in a term or a condition."""
+    found = _tensors.get(t)
+    if found is None:
+        found = _tensors[t] = _tensors_of(t)
+    return found
+
+
+_tensors: dict[Term | Condition, frozenset[str]] = {}
+
+
+def _tensors_of(t: Term | Condition) -> frozenset[str]:
+    match t:
+        case Const() | IndexValue() | IndexCompare():
+            return NO_NAMES
+        case Read(name, _):
+            return frozenset((name,))
+        case Apply(_, args):
+            return NO_NAMES.union(*map(tensors_of, args))
+        case Fold(_, _, _, body):
+            return tensors_of(body)
+        case Select(c, a, b):
+            return _tensors_of(c) | tensors_of(a) | tensors_of(b)
+        case RealCompare(_, a, b):
+            return tensors_of(a) | tensors_of(b)
+        case And(parts) | Or(parts):
+            return NO_NAMES.union(*map(_tensors_of, parts))
+        case Not(p):
+            return _tensors_of(p)
 
 
 def text(t: Term | Condition) -> str:

@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
+from collections.abc import Collection, Iterator
 
 from axon_mlir.semantics import terms as t
-from axon_mlir.semantics.denotation import range_of, unfinished
+from axon_mlir.semantics.denotation import is_unfinished, range_of
 
 Context = tuple[t.Condition, ...]
 """The conditions that hold where a term stands."""
@@ -47,14 +47,14 @@ def subterms(x: t.Term) -> Iterator[t.Term]:
                 pass
 
 
-def reads_any(x: t.Term, tensors: Container[str]) -> bool:
+def reads_any(x: t.Term, tensors: Collection[str]) -> bool:
     """Whether an element of one of the tensors is in a term."""
-    return any(isinstance(y, t.Read) and y.tensor in tensors for y in subterms(x))
+    return not t.tensors_of(x).isdisjoint(tensors)
 
 
 def reads_undefined(x: t.Term) -> bool:
     """Whether an unwritten element may be read."""
-    return any(isinstance(y, t.Read) and unfinished(y) for y in subterms(x))
+    return any(map(is_unfinished, t.tensors_of(x)))
 
 
 def folds(x: t.Term, context: Context) -> list[tuple[Context, t.Fold]]:

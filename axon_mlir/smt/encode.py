@@ -55,7 +55,7 @@ def canonical(conditions: Sequence[t.Condition]) -> list[t.Condition]:
         for i in t.compared_indices(c):
             visit(i)
     binding: dict[Size | Var, Index] = {**order}
-    return [t.substitute_condition(c, binding) for c in conditions]
+    return t.substitute_conditions(conditions, binding)
 
 
 def inequalities(c: t.Condition) -> list[Index]:
@@ -221,14 +221,14 @@ def integer_query(kind: str, hypotheses: Sequence[t.Condition], goal: t.Conditio
     return replace(asked(tuple(hypotheses), goal), kind=kind)
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1 << 15)
 def asked(hypotheses: Sequence[t.Condition], goal: t.Condition) -> Query:
     """The question of `integer_query`, of no kind. What a program presupposes is asked for in the step that makes it
     and in the step that takes it."""
     return written(tuple(canonical([*connected(hypotheses, goal), goal])))
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1 << 14)
 def written(conditions: Sequence[t.Condition]) -> Query:
     """The question whether the last condition follows from the others, of no kind. It is asked for again and again:
     when a choice is looked for, and when it is recorded."""

@@ -19,12 +19,12 @@ class Resolver(Guards):
 
     def __init__(self) -> None:
         super().__init__(self._follows)
-        self.decided: list[tuple[Context, t.Condition]] = []
+        self.decided: dict[tuple[Context, t.Condition], None] = {}
 
     def _follows(self, context: Context, goal: t.Condition) -> bool:
         found = implied(context, goal)
         if found and goal not in context:
-            self.decided.append((context, goal))
+            self.decided[context, goal] = None
         return found
 
 

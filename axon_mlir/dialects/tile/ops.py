@@ -314,7 +314,7 @@ class ForOp(IRDLOperation, Denotable, Interpretable):
 
         out = initial = c.initial.at(own.indices)
         for cover, element in reversed(parts):
-            out = t.select(cover, t.substitute(element, {}, lambda r: initial if r is own else r), out)
+            out = t.select(cover, t.replace_reads(element, {own.tensor}, lambda r: initial if r is own else r), out)
         return out
 
     def _written(
@@ -329,7 +329,7 @@ class ForOp(IRDLOperation, Denotable, Interpretable):
     ) -> tuple[t.Condition, t.Term]:
         """What all iterations together write through one store: where, and which element."""
         _, length, step = space
-        elsewhere = t.substitute(new, {}, lambda r: t.ZERO if r is own else r)
+        elsewhere = t.replace_reads(new, {own.tensor}, lambda r: t.ZERO if r is own else r)
         if reads_any(elsewhere, {own.tensor}):
             raise Undenotable(f"the loop over {self.dim.data} reads elsewhere what it writes")
         found = written_axis(region, value.variables, counter, step)

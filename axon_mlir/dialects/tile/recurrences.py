@@ -83,11 +83,7 @@ def recurrences(carried: Sequence[Carried], counter: Var) -> dict[str, Recurrenc
 
 def so_far(x: t.Term, found: dict[str, Recurrence]) -> t.Term:
     """A term of a loop's body in which carried values are what the iterations before have made of them."""
-    return t.substitute(
-        x,
-        {},
-        lambda r: r if r.tensor not in found else found[r.tensor].after(of_var(found[r.tensor].counter), r.indices),
-    )
+    return t.replace_reads(x, found, lambda r: found[r.tensor].after(of_var(found[r.tensor].counter), r.indices))
 
 
 def _rule(c: Carried, body: t.Term, counter: Var) -> Recurrence | None:

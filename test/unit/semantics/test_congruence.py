@@ -73,6 +73,14 @@ EQUAL = {
         softmax_like(t.select(t.equal(o, M), read(o), t.ZERO)),
         softmax_like(t.select(t.equal(M - o, const(0)), read(o), t.ZERO)),
     ),
+    "a function as its definition": (
+        apply("sigmoid", softmax_like(total(lambda k: read(o, k)))),
+        apply(
+            "reciprocal",
+            apply("add", t.ONE, apply("exp", apply("mul", t.number(-1), softmax_like(total(lambda k: read(o, k)))))),
+        ),
+    ),
+    "a fraction of one": (apply("div", t.ONE, nested(True)), apply("reciprocal", nested(True))),
     "under a choice": (
         t.select(t.less(o, M), apply("square", total(lambda k: read(o, k))), t.ZERO),
         t.select(t.less(o, M), apply("mul", total(lambda k: read(o, k)), total(lambda k: read(o, k))), t.ZERO),
@@ -102,6 +110,12 @@ DIFFERENT = {
     "inside and outside of an inner fold": (
         total(lambda i: total(lambda j: total(lambda k: read(i, k)), M), M),
         total(lambda i: total(lambda j: total(lambda k: read(j, k)), M), const(3)),
+    ),
+    "a function and its argument": (apply("reciprocal", nested(True)), nested(True)),
+    "a fraction of something else": (apply("div", read(o), nested(True)), apply("reciprocal", nested(True))),
+    "another function's definition": (
+        apply("sigmoid", nested(True)),
+        apply("reciprocal", apply("add", t.ONE, apply("exp", nested(True)))),
     ),
     "shallow against deep": (
         total(lambda i: read(i, o), M),
@@ -155,3 +169,11 @@ def test_conditions_that_hold_for_their_form_are_not_left() -> None:
     assert "nonnegative" in lemmas
     z = apply("sqrt", total(lambda k: read(o, k)))
     assert part_by_part(t.ZERO, z, [], conditions(z, CONTEXT), lemmas)[1] == conditions(z, CONTEXT)
+
+
+def test_a_definition_is_not_put_into_normal_form(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Division beside multiplication by the reciprocal is common, and its operands may be large."""
+    monkeypatch.setattr(Congruence, "_forms", lambda *_: False)
+    for name in ("a function as its definition", "a fraction of one"):
+        x, y = EQUAL[name]
+        assert Congruence().equal(x, y) and Congruence().equal(y, x)
