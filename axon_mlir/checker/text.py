@@ -10,7 +10,7 @@ from fractions import Fraction
 
 from axon_mlir.semantics import normal as nf
 from axon_mlir.semantics import terms as t
-from axon_mlir.semantics.hypotheses import connected
+from axon_mlir.semantics.hypotheses import connected, quotients_apart
 from axon_mlir.semantics.index import Atom, Div, Index, Min, Monomial, Size, Var, nonnegative, of_var
 from axon_mlir.semantics.partial import SYMBOL
 
@@ -96,7 +96,7 @@ class _Integers:
                     self.declare(a, "quotient")
                     bounds = (n - d * me, d * me + d - 1 - n)
                     if nonnegative(d - 1):
-                        self.state(*bounds)
+                        self.state(*bounds, *quotients_apart(a, list(self.names)))
                     else:
                         self.facts += [f"(=> (>= {divisor} 1) (>= {self.index(e)} 0))" for e in bounds]
                 case Min(args):

@@ -27,6 +27,7 @@ from axon_mlir.semantics.index import (
     extreme,
     fresh_var,
     minimum,
+    nonnegative,
     of_var,
 )
 from axon_mlir.semantics.spelling import outline, spelled
@@ -203,10 +204,11 @@ class Guards:
             case t.RealCompare(r, a, b):
                 return self._compare(r, self.term(a, context), self.term(b, context), context)
             case t.IndexCompare():
-                if self.follows(context, c):
-                    return t.TRUE
-                if self.follows(context, t.negate(c)):
-                    return t.FALSE
+                for known in (c, undivided(c)):
+                    if known is not None and self.follows(context, known):
+                        return t.TRUE
+                    if known is not None and self.follows(context, t.negate(known)):
+                        return t.FALSE
                 return c
 
     def _compare(self, relation: str, a: t.Term, b: t.Term, context: Context) -> t.Condition:
@@ -225,6 +227,20 @@ class Guards:
                     c = self.condition(chosen.condition, context)
                     return then if then == otherwise else c if then == t.TRUE else t.negate(c)
         return t.RealCompare(relation, a, b)
+
+
+def undivided(c: t.IndexCompare) -> t.Condition | None:
+    """A comparison with a quotient, without it: `q <= n // d` is `q * d <= n`, and `n // d < q` is `n < q * d`, for d
+    from 1 on. None for other comparisons."""
+    gap = c.right - c.left - (c.relation == "<")
+    quotients = [(a, k) for m, k in gap.terms for a in m if isinstance(a, Div)]
+    if c.relation == "==" or len(quotients) != 1:
+        return None
+    (a, k), n, d = quotients[0], quotients[0][0].numerator, quotients[0][0].denominator
+    rest = gap - k * Index({(a,): 1})
+    if k not in (1, -1) or len(rest.terms) == len(gap.terms) or not nonnegative(d - 1):
+        return None
+    return t.at_most(-rest * d, n) if k == 1 else t.less(n, (rest + 1) * d)
 
 
 def _decided(relation: str, a: t.Term, b: t.Term) -> t.Condition | None:

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Which hypotheses bear on a question about integers: a deep term stands under hundreds, and few say anything of it."""
+"""Hypotheses about integers: which of them bear on a question (a deep term stands under hundreds, and few say anything
+of it), and what they say."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from axon_mlir.semantics import terms as t
+from axon_mlir.semantics.index import Div, Index, nonnegative
 
 
 def connected(hypotheses: Sequence[t.Condition], goal: t.Condition) -> list[t.Condition]:
@@ -24,3 +26,34 @@ def connected(hypotheses: Sequence[t.Condition], goal: t.Condition) -> list[t.Co
         chosen.update(near)
         reached = reached.union(*(pending.pop(h) for h in near))
     return [h for h in kept if h in chosen]
+
+
+def inequalities(c: t.Condition) -> list[Index]:
+    """Terms that are >= 0 because the condition holds (not all that it says, when it is a disjunction)."""
+    match c:
+        case t.IndexCompare("<", a, b):
+            return [b - a - 1]
+        case t.IndexCompare("<=", a, b):
+            return [b - a]
+        case t.IndexCompare(_, a, b):
+            return [b - a, a - b]
+        case t.And(parts):
+            return [e for p in parts for e in inequalities(p)]
+        case t.Not(t.IndexCompare("<", a, b)):
+            return [a - b]
+        case t.Not(t.IndexCompare("<=", a, b)):
+            return [a - b - 1]
+        case _:
+            return []
+
+
+def quotients_apart(a: Div, others: Iterable[object]) -> Iterator[Index]:
+    """Terms that are >= 0 for quotients of one number: `n // (d * e)` is `(n // d) // e`, for d and e from 1 on."""
+    for b in others:
+        if not isinstance(b, Div) or b.numerator != a.numerator:
+            continue
+        for fine, coarse in ((a, b), (b, a)):
+            d, e = fine.denominator, coarse.denominator // fine.denominator
+            if e != 1 and d * e == coarse.denominator and nonnegative(d - 1) and nonnegative(e - 1):
+                rest = Index({(fine,): 1}) - e * Index({(coarse,): 1})
+                yield from (rest, e - 1 - rest)

@@ -20,6 +20,7 @@ from axon_mlir.semantics import terms as t
 from axon_mlir.semantics.denotation import range_of
 from axon_mlir.semantics.functions import MONOIDS
 from axon_mlir.semantics.guards import Guards
+from axon_mlir.semantics.hypotheses import inequalities
 from axon_mlir.semantics.index import (
     Atom,
     Div,
@@ -133,7 +134,8 @@ class Pieces(Guards):
         return i
 
     def _quotient(self, n: Index, d: Index, context: Context) -> Index | None:
-        """`n // d` in simpler form: inside, `(e * a + b) // (e * f) = a // f` for 0 <= b < e, or zero."""
+        """`n // d` in simpler form: inside, `(e * a + b) // (e * f) = a // f` for 0 <= b < e, or c for
+        `d * c <= n < d * (c + 1)`."""
         inner = self._index(n, context)
         if inner != n:
             return floor_div(inner, d)
@@ -145,7 +147,13 @@ class Pieces(Guards):
                     whole = whole + part
             if whole != 0 and (f := d // e) != 1 and f * e == d and self._small(n - whole, e, context):
                 return floor_div(whole // e, f)
-        return const(0) if self._small(n, d, context) else None
+        for least in dict.fromkeys((const(0), *(n - e for c in context for e in inequalities(c)))):
+            # From a multiple of d on, less than d of them.
+            c = floor_div(least, d)
+            fixed = not any(isinstance(s, Var) for s in least.symbols())
+            if fixed and c * d == least and self._small(n - least, d, context):
+                return c
+        return None
 
     def _small(self, i: Index, bound: Index, context: Context) -> bool:
         small = t.conj([t.at_most(const(0), i), t.less(i, bound)])

@@ -9,7 +9,7 @@ operations with `inits`, `carried`, `yielded` and `kinds`; `outs` with `accumula
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from xdsl.dialects.builtin import IndexType
@@ -37,11 +37,13 @@ class Entry:
     """Roundings per narrow type on the worst path, and the bits of the narrowest accumulator on any.
 
     `fits`: narrow types that hold the value exactly, whatever type it is kept in; rounding to them changes nothing.
+    `constant`: the number that every element is, where that is known.
     """
 
     roundings: Mapping[str, int] = field(default_factory=dict[str, int])
     accumulator: int = _EXACT
     fits: frozenset[str] = frozenset(NARROW)
+    constant: t.Const | None = None
 
     def join(self, other: Entry) -> Entry:
         """The worse of both."""
@@ -104,6 +106,8 @@ class _Walk:
             if dtype is None:
                 continue
             element = elements[n] if elements is not None else None
+            if element is not None:
+                element = self.known(element, op)
             result = joined
             if element is not None and _sums(element):
                 # Inside one operation sums are kept in f32.
@@ -115,7 +119,12 @@ class _Walk:
             if not (moved and (same or dtype in joined.fits or not _reads(element))):
                 wide = moved and dtype not in NARROW
                 result = Entry(result.roundings, result.accumulator, joined.fits) if wide else result.rounded(dtype)
-            self.values[r] = result
+            self.values[r] = replace(result, constant=element) if isinstance(element, t.Const) else result
+
+    def known(self, element: t.Term, op: Operation) -> t.Term:
+        """An element with operands that are constants as numbers: a sum with zeros moves the other operand."""
+        constants = {_name(n): c for n, v in enumerate(op.operands) if (c := self.entry(v).constant) is not None}
+        return t.replace_reads(element, constants, lambda r: constants[r.tensor])
 
     def loop(self, op: Operation) -> None:
         """Carried values pass through the body; a body that rounds what it carries does so in every iteration."""
@@ -125,7 +134,8 @@ class _Walk:
         kinds = [k.data for k in parts.kinds.data] if hasattr(parts, "kinds") else ["carry"] * len(inits)
         start = [self.entry(v) for v in inits]
         for arg, e in zip(carried, start, strict=True):
-            self.values[arg] = e
+            # Only the first iteration finds what the value was before the loop.
+            self.values[arg] = replace(e, constant=None)
         body: Block = parts.body.block
         first = self.block(body)
         for r, e, kind, init in zip(op.results, first, kinds, inits, strict=True):
@@ -198,9 +208,16 @@ def _moves(x: t.Term) -> bool:
         case t.Apply("div", (t.Const(), t.Const())):
             # A fraction, as a meaning spells it.
             return True
+        case t.Apply(f, (a, b)) if (unit := _neutral(f)) is not None and unit in (a, b):
+            return _moves(b if a is unit else a)
         case t.Apply(f, (a,)) if FUNCTIONS[f].copies:
             return _moves(a)
         case t.Select(_, a, b):
             return _moves(a) and _moves(b)
         case _:
             return False
+
+
+def _neutral(function: str) -> t.Const | None:
+    """The number that a function leaves its other argument alone with."""
+    return next((t.number(m.neutral) for m in MONOIDS.values() if m.function == function), None)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from axon_mlir.semantics import terms as t
-from axon_mlir.semantics.hypotheses import connected
+from axon_mlir.semantics.hypotheses import connected, inequalities, quotients_apart
 from axon_mlir.semantics.index import Atom, Div, Index, Min, Monomial, Size, Var, of_var
 
 
@@ -58,25 +58,6 @@ def canonical(conditions: Sequence[t.Condition]) -> list[t.Condition]:
     return t.substitute_conditions(conditions, binding)
 
 
-def inequalities(c: t.Condition) -> list[Index]:
-    """Terms that are >= 0 because the condition holds (not all that it says, when it is a disjunction)."""
-    match c:
-        case t.IndexCompare("<", a, b):
-            return [b - a - 1]
-        case t.IndexCompare("<=", a, b):
-            return [b - a]
-        case t.IndexCompare(_, a, b):
-            return [b - a, a - b]
-        case t.And(parts):
-            return [e for p in parts for e in inequalities(p)]
-        case t.Not(t.IndexCompare("<", a, b)):
-            return [a - b]
-        case t.Not(t.IndexCompare("<=", a, b)):
-            return [a - b - 1]
-        case _:
-            return []
-
-
 def parts_of(c: t.Condition) -> tuple[t.Condition, ...]:
     """The conjuncts of a condition."""
     return c.parts if isinstance(c, t.And) else (c,)
@@ -118,8 +99,8 @@ class IntegerText:
                 q = Index({(a,): 1})
                 low, high = n - d * q, d * q + d - 1 - n
                 if positive(d):
-                    self._fact(low)
-                    self._fact(high)
+                    for e in (low, high, *quotients_apart(a, list(self.names))):
+                        self._fact(e)
                 else:
                     guard = f"(>= {self.index(d)} 1)"
                     self.definitions += [f"(=> {guard} (>= {self.index(e)} 0))" for e in (low, high)]

@@ -445,6 +445,8 @@ AT, TO = of_var(Var("i", 1)), of_var(Var("j", 2))
 INTEGERS: tuple[tuple[tuple[t.Condition, ...], t.Condition], ...] = (
     ((), t.less(AT // 3, N)),
     ((), t.less(AT // N, M)),
+    ((), t.less(AT // N - M * (AT // (N * M)), M)),
+    ((), t.at_most(const(0), AT // 2 - 3 * (AT // 6))),
     ((), t.less(AT // (N + M), minimum(N, M, const(7)))),
     ((), t.less(AT // (N - 3), M)),
     ((), t.equal(AT % K, minimum(AT, TO) - minimum(K, M - AT))),

@@ -98,6 +98,9 @@ PROGRAMS: dict[str, Program] = {
     "a flattened matrix": (["f32[140,130]"], lambda x: np.exp(x.reshape(-1))),
     "a flattened matrix and a row": (["f32[14,13]", "f32[182]"], lambda x, y: np.exp(x.ravel() * y)),
     "the sum of a flattened matrix": (["f32[140,130]"], lambda x: np.exp(x.reshape(-1)).sum(keepdims=True)),
+    "many axes in one": (["f32[2,3,2,5]"], lambda x: np.maximum(x.ravel(), 3.0)),
+    "rows twice": (["f32[9,4,2]"], lambda x: np.concatenate([x.reshape(x.shape[0], -1)] * 2, axis=-1)),
+    "every element twice, in a row": (["f16[4,8]"], lambda x: np.maximum(np.repeat(x, 3, axis=1), 0)),
     "two flattened matrices": (
         ["f32[14,13]", "f32[5]"],
         lambda x, y: np.concatenate([np.exp(x).reshape(-1), x.reshape(-1), y]),
@@ -139,6 +142,9 @@ PROGRAMS: dict[str, Program] = {
     "a rotation": (["f32[140,130]", "f32[70,130]", "f32[70,130]"], rotated),
 }
 
+UNDECIDED = {"many axes in one", "rows twice"}
+"""Programs whose steps are proved, but not their text: regions in three loops, a quotient that a slice decides."""
+
 MAY_BE_EMPTY = ("rows in the middle, if there are so many", "a later part", "neighbours", "halves of the columns")
 """Some tensor of theirs has no element at a size of one; there is no kernel then."""
 
@@ -163,10 +169,12 @@ def test_a_program(name: str, tmp_path: Path) -> None:
     path = tmp_path / "kernel.py"
     path.write_text(print_kernel(module))
     if name not in MAY_BE_EMPTY:
-        assert prove_kernel(source, path.read_text(), "trn2").verdict == "proved"
+        verdict = prove_kernel(source, path.read_text(), "trn2").verdict
+        assert verdict in (("proved", "unknown") if name in UNDECIDED else ("proved",))
     random = np.random.default_rng(1)
     shapes = [[int(d) for d in spec[4:-1].split(",")] for spec in specs]
-    inputs = [random.standard_normal(shape).astype(np.float32) for shape in shapes]
+    types = [np.float16 if spec.startswith("f16") else np.float32 for spec in specs]
+    inputs = [random.standard_normal(shape).astype(dtype) for shape, dtype in zip(shapes, types, strict=True)]
     got = sim.execute(path, None, inputs, device="trn2", domain="float", seed=0)
     wanted = program(*inputs)
     assert relative(np.asarray(got.outputs[0]).reshape(wanted.shape), wanted) < 1e-5
