@@ -27,22 +27,25 @@ ROUNDS: dict[str, Callable[..., Any]] = {
     "a value from zeros": lambda x: np.zeros_like(x) - x,
     "a value and itself": lambda x: x + x,
 }
-RUNNING = """
-func.func @f(%x: tensor<?x?xbf16, ["M", "K"]>) -> tensor<?x?xbf16, ["M", "1"]> {
+COLUMN = '!tile.tile<["M", "1"], bf16, sbuf>'
+X, OUT = 'tensor<?x?xbf16, ["M", "K"]>', 'tensor<?x?xbf16, ["M", "1"]>'
+ADD = '"op leaf(a[P, F], b[P, F]) -> c[P, F] { c[p, f] = a[p, f] + b[p, f] }"'
+RUNNING = f"""
+func.func @f(%x: {X}) -> {OUT} {{
   %zero = tile.index "0"
   %one = tile.index "1"
   %M = tile.index "M"
   %K = tile.index "K"
-  %out = tile.empty (%M, %one) : tensor<?x?xbf16, ["M", "1"]>
-  %start = tile.neutral "sum" (%M, %one) : !tile.tile<["M", "1"], bf16, sbuf>
-  %r = tile.for k.tile (%k, %kn) = %zero to %K step "1" (sum %acc = %start : !tile.tile<["M", "1"], bf16, sbuf>) {
-    %a = tile.load %x[%zero along p, %k along f] (%M, %kn) : tensor<?x?xbf16, ["M", "K"]> -> !tile.tile<["M", "1"], bf16, sbuf>
-    %s = tile.leaf "op leaf(a[P, F], b[P, F]) -> c[P, F] { c[p, f] = a[p, f] + b[p, f] }" (%acc, %a) : (!tile.tile<["M", "1"], bf16, sbuf>, !tile.tile<["M", "1"], bf16, sbuf>) -> !tile.tile<["M", "1"], bf16, sbuf>
-    tile.yield %s : !tile.tile<["M", "1"], bf16, sbuf>
-  }
-  %o = tile.store %r into %out[%zero along p, %zero along f] : !tile.tile<["M", "1"], bf16, sbuf>, tensor<?x?xbf16, ["M", "1"]>
-  func.return %o : tensor<?x?xbf16, ["M", "1"]>
-}
+  %out = tile.empty (%M, %one) : {OUT}
+  %start = tile.neutral "sum" (%M, %one) : {COLUMN}
+  %r = tile.for k.tile (%k, %kn) = %zero to %K step "1" (sum %acc = %start : {COLUMN}) {{
+    %a = tile.load %x[%zero along p, %k along f] (%M, %kn) : {X} -> {COLUMN}
+    %s = tile.leaf {ADD} (%acc, %a) : ({COLUMN}, {COLUMN}) -> {COLUMN}
+    tile.yield %s : {COLUMN}
+  }}
+  %o = tile.store %r into %out[%zero along p, %zero along f] : {COLUMN}, {OUT}
+  func.return %o : {OUT}
+}}
 """
 
 
