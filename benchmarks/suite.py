@@ -34,8 +34,6 @@ class Benchmark:
     dtypes: tuple[str, ...] = DTYPES
     file: str = "programs.py"
     scaled: str = ""
-    slow: str = ""
-    """Why only the audit compiles the program."""
 
     @property
     def source(self) -> str:
@@ -259,7 +257,6 @@ BENCHMARKS = (
         ("256x1024x8x2x64x2048",),
         ("37x70x4x2x10x141", "129x20x2x1x4x30"),
         scaled="4096x4096x32x8x64x14336",
-        slow="the proofs of its steps take minutes",
     ),
 )
 

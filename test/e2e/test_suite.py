@@ -26,7 +26,7 @@ Case = tuple[Benchmark, str, str]
 def selection() -> Iterator[Case]:
     """Of each program its general ragged shape in one type, and one with a size of 1 in another; of programs that are
     there at several ranks only one of these for each rank."""
-    for number, benchmark in enumerate(b for b in BENCHMARKS if not b.slow):
+    for number, benchmark in enumerate(BENCHMARKS):
         first, second, *_ = benchmark.ragged
         if "rank" in benchmark.name:
             yield benchmark, (first, second)[number % 2], benchmark.dtypes[number % len(benchmark.dtypes)]
@@ -35,9 +35,6 @@ def selection() -> Iterator[Case]:
         yield from ((benchmark, first, one), (benchmark, second, other))
 
 
-SLOW = {"M24 decoder_layer"}
-"""Programs that only the audit compiles."""
-
 CASES = list(cases(quick=False) if AUDIT else selection())
 
 
@@ -45,8 +42,7 @@ def test_every_program_of_the_list_is_there() -> None:
     """S01 to S12 and M01 to M24, each at two shapes and in two types at least."""
     names = {f"S{n:02}" for n in range(1, 13)} | {f"M{n:02}" for n in range(1, 25)}
     assert {b.name.split()[0] for b in BENCHMARKS} == names
-    assert {b.name for b in BENCHMARKS if b.slow} == SLOW
-    for name in names if AUDIT else names - {name.split()[0] for name in SLOW}:
+    for name in names:
         own = [(shape, dtype) for b, shape, dtype in CASES if b.name.startswith(name)]
         assert len({shape for shape, _ in own}) > 1 and {dtype for _, dtype in own} >= {"f32", "bf16"}, name
     functions = {name for name in vars(PROGRAMS) if name.startswith("ref_")}
