@@ -7,9 +7,9 @@ import ctypes
 import inspect
 import sys
 from collections.abc import Mapping
-from dis import get_instructions, hasjabs, hasjrel
+from dis import Instruction, get_instructions, hasjabs, hasjrel
 from types import FrameType
-from typing import Any
+from typing import Any, cast
 
 
 def caller(depth: int) -> FrameType:
@@ -38,9 +38,21 @@ def is_assigned_first(frame: FrameType, name: str) -> bool:
     for instruction in rest:
         if instruction.offset >= head.argval or instruction.opcode in hasjrel or instruction.opcode in hasjabs:
             break
-        if instruction.argval == name:
-            return instruction.opname.startswith("STORE_")
+        for kind, accessed in accesses(instruction):
+            if accessed == name:
+                return kind == "STORE"
     return False
+
+
+def accesses(instruction: Instruction) -> list[tuple[str, str]]:
+    """What an instruction does to local variables, in order: from Python 3.13 on one may stand for two."""
+    words, argument = instruction.opname.split("_"), cast(object, instruction.argval)
+    if not {"FAST", "DEREF", "NAME"} & set(words):
+        return []
+    names = [str(n) for n in (cast("tuple[object, ...]", argument) if isinstance(argument, tuple) else (argument,))]
+    kinds = [word for word in words if word in ("LOAD", "STORE", "DELETE")]
+    # An instruction that is not known may read.
+    return list(zip(kinds if len(kinds) == len(names) else ["LOAD"] * len(names), names, strict=True))
 
 
 def rebind(frame: FrameType, values: Mapping[str, Any]) -> None:
