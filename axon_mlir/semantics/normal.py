@@ -961,12 +961,13 @@ class Normalizer:
         return self._atom(Opaque(function, tuple(args)))
 
     def _of_whole(self, function: str, x: Poly) -> Poly:
-        """A function that whole numbers leave: multiples of sizes and indices, and the whole part of a constant."""
+        """A function that whole numbers leave: multiples of sizes, of indices and of what has been rounded, and the
+        whole part of a constant."""
         whole: dict[Mono, Fraction] = {}
         for m, c in x.terms:
             if not m:
                 whole[m] = Fraction(c.numerator // c.denominator)
-            elif c.denominator == 1 and all(isinstance(a, Integer) and e > 0 and e.denominator == 1 for a, e in m):
+            elif c.denominator == 1 and all(_is_whole(a) and e > 0 and e.denominator == 1 for a, e in m):
                 whole[m] = c
         outside = make_poly(whole)
         inside = self.add(x, self.scale(outside, Fraction(-1)))
@@ -1596,6 +1597,10 @@ def _definition(function: str) -> t.Term:
     text = FUNCTIONS[function].definition
     assert text is not None
     return parse_scalar(text, lambda name: t.Read(name, ()) if name in "xyz" else None)
+
+
+def _is_whole(a: Atom) -> bool:
+    return isinstance(a, Integer) or (isinstance(a, Opaque) and a.function in {*WHOLE, "round"})
 
 
 def definition_of(function: str, args: tuple[t.Term, ...]) -> t.Term | None:

@@ -201,6 +201,11 @@ EQUAL: dict[str, Pair] = {
         lambda x: np.floor(x + 1.5) - np.floor(x - x.shape[0]),
         lambda x: np.floor(x + 0.5) + 1 - np.floor(x) + x.shape[0],
     ),
+    "whole numbers that were rounded before": (
+        "f32[M,N]",
+        lambda x: np.floor(2 * np.floor(x) + np.ceil(x) * np.rint(x) - 3),
+        lambda x: 2 * np.floor(x) + np.ceil(x) * np.rint(x) - 3,
+    ),
     "the largest whole number": ("f32[M,N]", lambda x: row(np.max, np.floor(x)), lambda x: np.floor(row(np.max, x))),
     "one of the rows": (
         "f32[K,N] i32[M]",
@@ -301,6 +306,16 @@ DIFFERENT: dict[str, Pair] = {
         "f32[G*R,S,D] f32[G,L,D]",
         lambda q, k: q @ T(np.tile(k, (q.shape[0] // k.shape[0], 1, 1))),
         lambda q, k: (q.reshape(k.shape[0], -1, q.shape[2]) @ T(k)).reshape(*q.shape[:2], k.shape[1]),
+    ),
+    "half of a whole number does not leave": (
+        "f32[M,N]",
+        lambda x: np.floor(0.5 * np.floor(x)),
+        lambda x: 0.5 * np.floor(x),
+    ),
+    "a fraction of a whole number does not leave": (
+        "f32[M,N]",
+        lambda x: np.floor(1 / (np.floor(x * x) + 1)),
+        lambda x: 1 / (np.floor(x * x) + 1),
     ),
     "a half does not leave": ("f32[M,N]", lambda x: np.floor(x + 0.5), lambda x: np.floor(x) + 0.5),
     "nearest for below": ("f32[M,N]", lambda x: np.round(x + 1), lambda x: np.round(x) + 1),
