@@ -7,7 +7,7 @@ import ctypes
 import inspect
 import sys
 from collections.abc import Mapping
-from dis import Instruction, get_instructions, hasjabs, hasjrel
+from dis import get_instructions, hasjabs, hasjrel
 from types import FrameType
 from typing import Any, cast
 
@@ -38,15 +38,15 @@ def is_assigned_first(frame: FrameType, name: str) -> bool:
     for instruction in rest:
         if instruction.offset >= head.argval or instruction.opcode in hasjrel or instruction.opcode in hasjabs:
             break
-        for kind, accessed in accesses(instruction):
+        for kind, accessed in accesses(instruction.opname, instruction.argval):
             if accessed == name:
                 return kind == "STORE"
     return False
 
 
-def accesses(instruction: Instruction) -> list[tuple[str, str]]:
+def accesses(opname: str, argument: object) -> list[tuple[str, str]]:
     """What an instruction does to local variables, in order: from Python 3.13 on one may stand for two."""
-    words, argument = instruction.opname.split("_"), cast(object, instruction.argval)
+    words = opname.split("_")
     if not {"FAST", "DEREF", "NAME"} & set(words):
         return []
     names = [str(n) for n in (cast("tuple[object, ...]", argument) if isinstance(argument, tuple) else (argument,))]

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import count
-from typing import ClassVar, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
@@ -236,7 +236,7 @@ class Index:
     def substitute(self, binding: Mapping[Size | Var, Index]) -> Index:
         if self.symbols().isdisjoint(binding):
             return self
-        return _replaced(self, binding)
+        return rebuilt(self, binding)
 
 
 def _mentions(a: Atom, v: Size | Var) -> bool:
@@ -249,60 +249,44 @@ def _mentions(a: Atom, v: Size | Var) -> bool:
             return False
 
 
-def _replaced(term: Index, binding: Mapping[Size | Var, Index]) -> Index:
-    """The polynomial, put together anew where it mentions what is replaced."""
+def rebuilt(term: Index, known: Mapping[Any, Index]) -> Index:
+    """The index with other terms in place of atoms, put together anew where it mentions one."""
     out: dict[Monomial, int] = {}
     for m, c in term.terms:
-        if not any(_is_in(a, binding) for a in m):
+        if not any(_is_in(a, known) for a in m):
             out[m] = out.get(m, 0) + c
             continue
         product = const(c)
         for a in m:
-            product = product * _atom_replaced(a, binding)
+            product = product * _atom_rebuilt(a, known)
         for n, d in product.terms:
             out[n] = out.get(n, 0) + d
     return Index(out)
 
 
-def _is_in(a: Atom, binding: Mapping[Size | Var, Index]) -> bool:
+def _is_in(a: Atom, known: Mapping[Any, Index]) -> bool:
+    inside: tuple[Index, ...] = ()
     match a:
         case Div(n, d):
-            return not (n.symbols() | d.symbols()).isdisjoint(binding)
+            inside = (n, d)
         case Min(args):
-            return any(not x.symbols().isdisjoint(binding) for x in args)
+            inside = tuple(args)
         case _:
-            return a in binding
+            pass
+    return a in known or any(_is_in(b, known) for i in inside for m, _ in i.terms for b in m)
 
 
-def _atom_replaced(a: Atom, binding: Mapping[Size | Var, Index]) -> Index:
+def _atom_rebuilt(a: Atom, known: Mapping[Any, Index]) -> Index:
+    new = known.get(a)
+    if new is not None:
+        return new
     match a:
         case Div(n, d):
-            return floor_div(n.substitute(binding), d.substitute(binding))
+            return floor_div(rebuilt(n, known), rebuilt(d, known))
         case Min(args):
-            return minimum(0, *(x.substitute(binding) for x in args))
+            return minimum(0, *(rebuilt(x, known) for x in args))
         case _:
-            new = binding.get(a)
-            return Index({(a,): 1}) if new is None else new
-
-
-def rebuilt(term: Index, leaf: Callable[[Atom], Index | None]) -> Index:
-    """The index with other terms in place of atoms, where `leaf` has one."""
-    total = const(0)
-    for m, c in term.terms:
-        product = const(c)
-        for a in m:
-            new = leaf(a)
-            if new is None:
-                match a:
-                    case Div(n, d):
-                        new = floor_div(rebuilt(n, leaf), rebuilt(d, leaf))
-                    case Min(args):
-                        new = minimum(0, *(rebuilt(x, leaf) for x in args))
-                    case _:
-                        new = Index({(a,): 1})
-            product = product * new
-        total = total + product
-    return total
+            return Index({(a,): 1})
 
 
 def _text(term: Index) -> str:

@@ -52,7 +52,7 @@ class Digits:
     def term(self, x: t.Term, v: Var) -> t.Term:
         """A term with the digits in place of their index."""
         known: dict[Atom, Index] = {a: self.divided(by) for a, by in self.quotients.items()} | {v: self.whole}
-        return _with_indices(x, lambda i: rebuilt(i, known.get))
+        return _with_indices(x, lambda i: rebuilt(i, known))
 
 
 def digits_of(v: Var, extent: Index, x: t.Term) -> Digits | None:

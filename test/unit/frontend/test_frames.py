@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -30,4 +29,4 @@ SPELLINGS: list[tuple[str, Any, list[tuple[str, str]]]] = [
 
 @pytest.mark.parametrize(("name", "argument", "wanted"), SPELLINGS, ids=[s[0] for s in SPELLINGS])
 def test_accesses(name: str, argument: Any, wanted: list[tuple[str, str]]) -> None:
-    assert accesses(SimpleNamespace(opname=name, argval=argument)) == wanted  # type: ignore[arg-type]
+    assert accesses(name, argument) == wanted

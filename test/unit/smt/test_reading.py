@@ -3,13 +3,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
+from xdsl.dialects.func import FuncOp
 
 from axon_mlir.frontend.numpy_trace import trace
 from axon_mlir.semantics.conversions import denote
+from axon_mlir.semantics.denotation import Denotation
 from axon_mlir.semantics.domains import Float64
 from axon_mlir.smt import equivalence, reading
 from axon_mlir.smt.reading import Reading
@@ -29,8 +33,8 @@ def same(x: np.ndarray) -> np.ndarray:
     return x + 1 - 1
 
 
-def of(program: object) -> Reading:
-    (found,) = readings(trace(program, ["f32[4,6]"])).values()  # type: ignore[arg-type]
+def of(program: Callable[..., Any]) -> Reading:
+    (found,) = readings(trace(program, ["f32[4,6]"])).values()
     return found
 
 
@@ -39,9 +43,9 @@ def test_a_module_between_two_steps_is_denoted_once(monkeypatch: pytest.MonkeyPa
     states = [readings(module.clone()) for _ in range(3)]
     denoted: list[object] = []
 
-    def count(func: object, *, lowering: bool) -> object:
+    def count(func: FuncOp, *, lowering: bool) -> Denotation:
         denoted.append(func)
-        return denote(func, lowering=lowering)  # type: ignore[arg-type]
+        return denote(func, lowering=lowering)
 
     monkeypatch.setattr(reading, "denote", count)
     for before, after in pairwise(states):
