@@ -3,15 +3,16 @@
 
 The error is the relative L2 distance of each output. It may be
 
-* for fp32 outputs: 2e-5, or the error of the program itself, each operation rounded to its type, where that is larger;
-* for bf16 and fp16 outputs: twice the error of the program with inputs, outputs and the factors of contractions in
-  their types (a multiplier array takes them so) and fp32 otherwise;
+* for fp32 outputs: 2e-5, or twice the error of the program itself, each operation rounded to its type, where that is
+  larger;
+* for bf16 and fp16 outputs: twice the error of the program with inputs, outputs, the factors of contractions (a
+  multiplier array takes them so) and conversions in their types, and fp32 otherwise;
 * for integers and truth values: zero.
 
-The error of a few roundings is chance: an output with fewer than `FEW` elements may also be off by two roundings of its
-type, or by as much as the program itself, each operation rounded to its type. Any output may be off by as much as the
-program in float64 is when its inputs are off by two roundings of fp32: the cosine of a large number is nothing that
-fp32 knows.
+Twice, since the same roundings in another order make another error of the same size. The error of a few roundings is
+chance: an output with fewer than `FEW` elements may also be off by two roundings of its type, or by as much as the
+program itself, each operation rounded to its type. Any output may be off by as much as the program in float64 is when
+its inputs are off by two roundings of fp32: the cosine of a large number is nothing that fp32 knows.
 
 An input is skipped, and says so, when the program is not finite on it. A kernel that applies a function outside the
 range that its instruction documents is recorded as `out of range`: on normal inputs that is a failure.
@@ -50,7 +51,7 @@ SEEDS = 5
 
 F32_TOLERANCE = 2e-5
 FACTOR = 2.0
-"""How much worse than fp32 inside a kernel of a shorter type may be."""
+"""How much worse than the program itself a kernel may be."""
 SCALES = (4, 16, 64)
 """What normal inputs are divided by where the results would overflow."""
 FEW = 64
@@ -312,7 +313,7 @@ class Yardstick:
             references = [np.asarray(r) for r in evaluate_function(func, arrays, Float64())]
             if not all(_finite(r) for r in references):
                 return Yardstick((), (), "the program is not finite in float64")
-            inside, own = _Lazy(func, arrays, typed="factors"), _Lazy(func, arrays, typed=True)
+            inside, own = _Lazy(func, arrays, typed="stated"), _Lazy(func, arrays, typed=True)
             tolerances: list[float] = []
             for n, (dtype, reference) in enumerate(zip(dtypes, references, strict=True)):
                 if dtype not in UNIT_ROUNDOFF:
@@ -322,7 +323,7 @@ class Yardstick:
                 if not _finite(candidate):
                     return Yardstick((), (), f"the program is not finite when evaluated in {dtype}")
                 error = relative_l2(candidate, reference)
-                tolerance = max(F32_TOLERANCE, error) if dtype == "f32" else FACTOR * error
+                tolerance = max(FACTOR * error, F32_TOLERANCE if dtype == "f32" else 0.0)
                 if reference.size < FEW:
                     rounded = own.output(n)
                     if not _finite(rounded):
@@ -355,10 +356,10 @@ class Yardstick:
 class _Lazy:
     """The program in fp32, evaluated when asked for: at large shapes that is dear. `typed`: what is rounded."""
 
-    def __init__(self, func: FuncOp, arrays: Sequence[Array], *, typed: Literal[True, "factors"]):
+    def __init__(self, func: FuncOp, arrays: Sequence[Array], *, typed: Literal[True, "stated"]):
         self._func = func
         self._arrays = arrays
-        self._typed: Literal[True, "factors"] = typed
+        self._typed: Literal[True, "stated"] = typed
         self._outputs: list[Array] | None = None
 
     def output(self, number: int) -> Array:

@@ -187,7 +187,7 @@ def _evaluate(step: Step, operands: Sequence[Value]) -> tuple[tuple[Array, ...],
                 given = [_copied(known[n].arrays[number][position]) for n in names]
                 try:
                     row.append(compiled(program, precision)(*given))
-                except (ValueError, IndexError, TypeError):
+                except (ValueError, IndexError, TypeError, OverflowError):
                     return None
             out.append(tuple(row))
     return tuple(out)

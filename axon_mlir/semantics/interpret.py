@@ -67,12 +67,12 @@ def round_to(array: np.ndarray, dtype: str | None) -> np.ndarray:
 
 @dataclass
 class Interpreter:
-    """One run. `typed`: every result is rounded to its element type, as the hardware rounds; or only the factors of
-    contractions are."""
+    """One run. `typed`: every result is rounded to its element type, as the hardware rounds; or only what is `stated`
+    is: the factors of contractions, and conversions."""
 
     domain: Domain
     sizes: Mapping[str, int]
-    typed: bool | Literal["factors"] = False
+    typed: bool | Literal["stated"] = False
     values: dict[SSAValue, np.ndarray | int] = field(default_factory=dict[SSAValue, Any])
     fresh: set[SSAValue] = field(default_factory=set[SSAValue])
     """Values whose arrays nothing else refers to."""
@@ -156,10 +156,11 @@ class Interpreter:
             op.interpret(self)
         elif isinstance(op, HasMeaning):
             arrays = [self.array(v) for v in op.operands]
-            if self.typed == "factors" and op.TYPED_OPERANDS and isinstance(self.domain, Floats):
+            stated = self.typed == "stated" and isinstance(self.domain, Floats)
+            if stated and op.TYPED_OPERANDS:
                 arrays = [round_to(a, dtype_of(v.type)) for a, v in zip(arrays, op.operands, strict=True)]
             for r, value in zip(op.results, self.evaluate(op.meaning(), arrays, op.meaning_attributes()), strict=True):
-                self.bind(r, value)
+                self.bind(r, round_to(value, dtype_of(r.type)) if stated and op.TYPED_RESULTS else value)
         elif not isinstance(op, ReturnOp):
             raise AxonError(f"'{op.name}' cannot be executed", where=place(op))
 
@@ -229,7 +230,7 @@ def evaluate_function(
     domain: Domain,
     *,
     sizes: Mapping[str, int] | None = None,
-    typed: bool | Literal["factors"] = False,
+    typed: bool | Literal["stated"] = False,
 ) -> list[np.ndarray]:
     """Run a function on arrays that hold elements of the domain (floats are converted)."""
     arrays = [np.asarray(a) for a in arrays]

@@ -19,10 +19,12 @@ class HasMeaning(ABC):
     """Mixin of operations whose results are given by a meaning over their operands.
 
     The shape rule of the verifier is read off the meaning: `verify_meaning`. `TYPED_OPERANDS`: hardware takes the
-    operands in their own type (factors of a contraction), whatever is computed in between.
+    operands in their own type (factors of a contraction), whatever is computed in between. `TYPED_RESULTS`: the type of
+    the results is what the operation is for (a conversion).
     """
 
     TYPED_OPERANDS: ClassVar[bool] = False
+    TYPED_RESULTS: ClassVar[bool] = False
 
     @abstractmethod
     def meaning(self) -> OpMeaning: ...

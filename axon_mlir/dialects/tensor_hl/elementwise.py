@@ -167,6 +167,7 @@ class CastOp(TensorHlOp):
     """
 
     name = "tensor_hl.cast"
+    TYPED_RESULTS: ClassVar[bool] = True
     MEANING: ClassVar[str] = "op cast(x[S...]) -> z[S...] { z[s...] = identity(x[s...]) }"
     SAME_KIND: ClassVar[bool] = False
 

@@ -130,6 +130,23 @@ def test_few_elements_may_be_off_by_roundings_of_the_type() -> None:
     assert few.tolerances == (2 * 2.0**-8,) and many.tolerances == (0.0,)
 
 
+def test_the_same_roundings_in_another_order_may_be_twice_as_far_off() -> None:
+    x = np.random.default_rng(0).standard_normal((8, 16)).astype(np.float32)
+    yardstick = Yardstick.of(function(lambda x: (x + 1e4) - 1e4, "f32[8,16]"), [x])
+    other = yardstick.references[0] * (1 + 0.9 * yardstick.tolerances[0])
+    assert yardstick.tolerances[0] > 2e-5 and not yardstick.judge([other])[2]
+    assert yardstick.judge([yardstick.references[0] * (1 + 1.1 * yardstick.tolerances[0])])[2]
+
+
+def test_a_conversion_that_the_program_writes_rounds() -> None:
+    x = np.random.default_rng(0).standard_normal((8, 16)).astype(np.float32)
+
+    stated = Yardstick.of(function(lambda x: np.exp((x * 3.0).astype(np.float16)), "f32[8,16]"), [x])
+    plain = Yardstick.of(function(lambda x: np.exp(x * 3.0).astype(np.float16), "f32[8,16]"), [x])
+    rounded = np.exp((x * np.float32(3)).astype(np.float16).astype(np.float64))
+    assert not stated.judge([rounded])[2] and plain.judge([rounded])[2]
+
+
 def test_what_a_rounding_of_the_inputs_changes_may_be_off() -> None:
     """A kernel that cubes a large number in two roundings returns the cosine of another number; a floor jumps."""
     large = np.array([11.3, 1.5], np.float32)
