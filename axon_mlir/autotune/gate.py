@@ -329,6 +329,8 @@ class Yardstick:
                     if not _finite(rounded):
                         return Yardstick((), (), f"the program is not finite when each operation rounds to {dtype}")
                     tolerance = max(tolerance, FACTOR * UNIT_ROUNDOFF[dtype], relative_l2(rounded, reference))
+                if not math.isfinite(tolerance):
+                    return Yardstick((), (), f"output {n} is zero, and the program in {dtype} is off by its roundings")
                 tolerances.append(tolerance)
         return Yardstick(tuple(references), tuple(tolerances), moved=_Moved(func, arrays))
 

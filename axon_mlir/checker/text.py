@@ -10,7 +10,7 @@ from fractions import Fraction
 
 from axon_mlir.semantics import normal as nf
 from axon_mlir.semantics import terms as t
-from axon_mlir.semantics.hypotheses import connected, quotients_apart
+from axon_mlir.semantics.hypotheses import connected, quotients_apart, quotients_within
 from axon_mlir.semantics.index import Atom, Div, Index, Min, Monomial, Size, Var, nonnegative, of_var
 from axon_mlir.semantics.partial import SYMBOL
 
@@ -161,9 +161,9 @@ def integers(kind: str, hypotheses: Sequence[t.Condition], goal: t.Condition) ->
     *assumed, wanted = [t.substitute_condition(c, names) for c in kept]
     w = _Integers()
     premises, conclusion = [w.condition(h) for h in assumed], w.condition(wanted)
-    direct = w.scaled([*w.known, *(e for h in assumed for e in _gaps(h, True))])
+    w.state(*quotients_within(list(w.names), told := [e for h in assumed for e in _gaps(h, True)]))
     guarded = w.scaled(e for p in (wanted.parts if isinstance(wanted, t.And) else (wanted,)) for e in _gaps(p, False))
-    premises += [f"(>= {w.index(p)} 0)" for p in direct]
+    premises += [f"(>= {w.index(p)} 0)" for p in w.scaled([*w.known, *told])]
     premises += [f"(=> (>= {w.index(e)} 0) (>= {w.index(p)} 0))" for p, e in guarded.items()]
     products = [f"(= {name} (* {' '.join(map(w.atom, m))}))" for m, name in w.names.items() if isinstance(m, tuple)]
     return question(kind, map(t.text, assumed), w.declared, w.facts + premises, conclusion, t.text(wanted), *products)

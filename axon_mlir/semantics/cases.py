@@ -4,13 +4,14 @@ itself, its terms in pieces.
 
 There are several ways to take terms apart, each finer than the one before: folds as they are; cut wherever a
 fold of either term begins or ends; written out where they are short; in rows of all remainders that they ask for; once
-for each order of what maxima and minima are taken of. At last `floor` is read as a function of its own.
+for each order of what maxima and minima are taken of. At last `floor` is read as a function of its own. In each way one
+term may read an element where the other does, when the case says that the places are the same.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
 
@@ -26,6 +27,7 @@ from axon_mlir.semantics.pieces import (
     canonical,
     comparisons,
     indices_in,
+    places_of,
     real_comparisons,
     solution,
     windows_of,
@@ -78,6 +80,11 @@ def attempts(x: t.Term, y: t.Term, context: Context, normal: Normalizer, pieces:
         tried.append(Attempt(cases, forms, own, lemmas))
         if tried[-1].equal:
             return tried[-1:]
+        met = tuple(c if a == b else _met(c, pieces) for c, (a, b) in zip(cases, forms, strict=True))
+        if met != cases:
+            forms = tuple((own.term(case.left), own.term(case.right)) for case in met)
+            if (found := Attempt(met, forms, own, lemmas | {"congruence"})).equal:
+                return [found]
     sized = tuple(case for one in tried[0].cases for case in _by_size(one, normal))
     if sized != tried[0].cases:
         forms = tuple((normal.term(case.left), normal.term(case.right)) for case in sized)
@@ -121,6 +128,12 @@ def _ways(x: t.Term, y: t.Term, context: Context, pieces: Pieces) -> Iterator[tu
     finest = tuple(_Division(rows, Guards(pieces.follows)).cases(x, y, context))
     if rows.strided:
         yield finest, rows.lemmas
+
+
+def _met(case: Case, pieces: Pieces) -> Case:
+    """A case whose right term reads at the places of the left one that are equal to its own in this case."""
+    places = places_of(case.left)
+    return replace(case, right=Pieces(pieces.follows, places=places).term(case.right, case.context))
 
 
 def _by_size(case: Case, normal: Normalizer) -> Iterator[Case]:

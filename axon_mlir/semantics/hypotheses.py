@@ -57,3 +57,18 @@ def quotients_apart(a: Div, others: Iterable[object]) -> Iterator[Index]:
             if e != 1 and d * e == coarse.denominator and nonnegative(d - 1) and nonnegative(e - 1):
                 rest = Index({(fine,): 1}) - e * Index({(coarse,): 1})
                 yield from (rest, e - 1 - rest)
+
+
+def quotients_within(atoms: Iterable[object], known: Sequence[Index]) -> Iterator[Index]:
+    """Terms that are >= 0 for quotients of numbers that terms known to be >= 0 keep between multiples: `n < d * c` says
+    `n // d < c`, and `d * c <= n` says `c <= n // d`."""
+    for a in atoms:
+        if not isinstance(a, Div) or not nonnegative(a.denominator - 1):
+            continue
+        n, d = a.numerator, a.denominator
+        for e in known:
+            above, below = (e + n + 1) // d, (n - e) // d
+            if d * above == e + n + 1:
+                yield above - 1 - Index({(a,): 1})
+            if d * below == n - e:
+                yield Index({(a,): 1}) - below

@@ -44,6 +44,8 @@ from axon_mlir.semantics.walk import Context, subterms
 
 Windows = Mapping[tuple[str, int], Collection[Index]]
 """Where the ranges begin and end over which folds read an axis of a tensor: (tensor, axis) -> positions."""
+Places = Mapping[tuple[str, int], Collection[Index]]
+"""Where a term reads an axis of a tensor, the places of folds aside: (tensor, axis) -> indices."""
 FEW = 8
 """A fold over no more elements than this may be written out."""
 
@@ -54,13 +56,14 @@ class Pieces(Guards):
 
     `windows`: folds are also cut where others begin or end; minima that are decided leave. `written_out`: folds over
     few elements become what they are made of. `strides`: sums that ask for the remainder of their variable are cut into
-    rows of all remainders.
+    rows of all remainders. `places`: elements are read at these where they are equal to their own.
     """
 
     lemmas: set[str] = field(default_factory=set[str])
     windows: Windows | None = None
     written_out: bool = False
     strides: bool = False
+    places: Places = field(default_factory=dict[tuple[str, int], Collection[Index]])
     strided: bool = False
     """Whether there was such a sum."""
 
@@ -71,7 +74,8 @@ class Pieces(Guards):
             case t.IndexValue(i):
                 return t.index_value(self._index(i, context))
             case t.Read(name, indices):
-                return t.Read(name, tuple(self._index(i, context) for i in indices))
+                found = (self._index(i, context) for i in indices)
+                return t.Read(name, tuple(self._place((name, n), i, context) for n, i in enumerate(found)))
             case t.Apply("log", (t.Fold("sum", v, n, t.Select(c, value, other)),)) if other == t.ZERO and picks(c, v):
                 return self.term(self._log_of_pick(v, n, c, value), context)
             case t.Apply(f, args):
@@ -131,6 +135,15 @@ class Pieces(Guards):
                     continue
             if found is not None:
                 return self._index(replaced(i, a, found), context)
+        return i
+
+    def _place(self, axis: tuple[str, int], i: Index, context: Context) -> Index:
+        """An index, as the other term has it."""
+        known = self.places.get(axis, ())
+        for other in known if i not in known else ():
+            same = t.equal(i, other)
+            if same != t.FALSE and self.follows(context, same):
+                return other
         return i
 
     def _quotient(self, n: Index, d: Index, context: Context) -> Index | None:
@@ -431,6 +444,17 @@ def windows_of(x: t.Term, y: t.Term) -> Windows:
             out.setdefault((read.tensor, axis), {}).update({i: None, i + 1: None})
     bound = bound_in(x) | bound_in(y)
     return {k: sorted((i for i in found if i.symbols().isdisjoint(bound)), key=str) for k, found in out.items()}
+
+
+def places_of(x: t.Term) -> Places:
+    """Where a term reads, the same for all values of its fold variables."""
+    out: dict[tuple[str, int], dict[Index, None]] = {}
+    bound = bound_in(x)
+    for read in (y for y in subterms(x) if isinstance(y, t.Read)):
+        for axis, i in enumerate(read.indices):
+            if i.symbols().isdisjoint(bound):
+                out.setdefault((read.tensor, axis), {})[i] = None
+    return out
 
 
 def scales(d: Index) -> list[Index]:

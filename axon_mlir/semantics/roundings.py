@@ -114,11 +114,20 @@ class _Walk:
                 result = result.accumulated("f32")
             if element is None or _accumulates(element, op):
                 result = result.accumulated(dtype)
-            moved = element is not None and _moves(element)
-            same = all(dtype_of(v.type) in (dtype, "index", None) for v in op.operands)
-            if not (moved and (same or dtype in joined.fits or not _reads(element))):
-                wide = moved and dtype not in NARROW
-                result = Entry(result.roundings, result.accumulator, joined.fits) if wide else result.rounded(dtype)
+            moved = _moved(element) if element is not None else None
+            if moved is None:
+                result = result.rounded(dtype)
+            else:
+                # What a choice is made by is not passed on.
+                sources = [v for n, v in enumerate(op.operands) if _name(n) in moved]
+                fits = frozenset(NARROW).intersection(*(self.entry(v).fits for v in sources))
+                same = all(dtype_of(v.type) in (dtype, "index", None) for v in sources)
+                if dtype not in NARROW:
+                    result = replace(result, fits=fits)
+                elif not (same or dtype in fits):
+                    result = result.rounded(dtype)
+                else:
+                    result = replace(result, fits=fits | {dtype})
             self.values[r] = replace(result, constant=element) if isinstance(element, t.Const) else result
 
     def known(self, element: t.Term, op: Operation) -> t.Term:
@@ -197,25 +206,23 @@ def _accumulates(x: t.Term, op: Operation) -> bool:
     )
 
 
-def _reads(x: t.Term | None) -> bool:
-    return x is None or any(isinstance(y, t.Read) for y in subterms(x))
-
-
-def _moves(x: t.Term) -> bool:
+def _moved(x: t.Term) -> frozenset[str] | None:
+    """The operands of which a term is an element, if it is one (or a number); None where it computes."""
     match x:
-        case t.Read() | t.Const() | t.IndexValue():
-            return True
-        case t.Apply("div", (t.Const(), t.Const())):
-            # A fraction, as a meaning spells it.
-            return True
+        case t.Read(name):
+            return frozenset({name})
+        case t.Const() | t.IndexValue() | t.Apply("div", (t.Const(), t.Const())):
+            # A fraction, as a meaning spells it, is a number.
+            return frozenset()
         case t.Apply(f, (a, b)) if (unit := _neutral(f)) is not None and unit in (a, b):
-            return _moves(b if a is unit else a)
+            return _moved(b if a is unit else a)
         case t.Apply(f, (a,)) if FUNCTIONS[f].copies:
-            return _moves(a)
+            return _moved(a)
         case t.Select(_, a, b):
-            return _moves(a) and _moves(b)
+            here, there = _moved(a), _moved(b)
+            return None if here is None or there is None else here | there
         case _:
-            return False
+            return None
 
 
 def _neutral(function: str) -> t.Const | None:

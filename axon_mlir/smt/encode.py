@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from axon_mlir.semantics import terms as t
-from axon_mlir.semantics.hypotheses import connected, inequalities, quotients_apart
+from axon_mlir.semantics.hypotheses import connected, inequalities, quotients_apart, quotients_within
 from axon_mlir.semantics.index import Atom, Div, Index, Min, Monomial, Size, Var, of_var
 
 
@@ -86,7 +86,7 @@ class IntegerText:
             case Size(name):
                 text = sanitize(name)
                 self._declare(a, text)
-                self._fact(Index({(a,): 1}) - 1)
+                self.know(Index({(a,): 1}) - 1)
             case Var():
                 text = sanitize(str(a))
                 self._declare(a, text)
@@ -100,7 +100,7 @@ class IntegerText:
                 low, high = n - d * q, d * q + d - 1 - n
                 if positive(d):
                     for e in (low, high, *quotients_apart(a, list(self.names))):
-                        self._fact(e)
+                        self.know(e)
                 else:
                     guard = f"(>= {self.index(d)} 1)"
                     self.definitions += [f"(=> {guard} (>= {self.index(e)} 0))" for e in (low, high)]
@@ -111,9 +111,9 @@ class IntegerText:
                 self._minima += 1
                 self._declare(a, text)
                 m = Index({(a,): 1})
-                self._fact(-m)
+                self.know(-m)
                 for x in args:
-                    self._fact(x - m)
+                    self.know(x - m)
                 options = [f"(= {text} 0)", *(f"(= {text} {self.index(x)})" for x in args)]
                 self.definitions.append(f"(or {' '.join(options)})")
         return text
@@ -122,7 +122,8 @@ class IntegerText:
         self.names[a] = text
         self.declared.append(text)
 
-    def _fact(self, e: Index) -> None:
+    def know(self, e: Index) -> None:
+        """State that a term is >= 0."""
         self.facts.append(e)
         self.definitions.append(f"(>= {self.index(e)} 0)")
 
@@ -218,6 +219,8 @@ def written(conditions: Sequence[t.Condition]) -> Query:
     assumptions = [text.condition(h) for h in assumed]
     conclusion = text.condition(wanted)
     known = [e for h in assumed for e in inequalities(h)]
+    for e in quotients_within(list(text.names), known):
+        text.know(e)
     negated = [e for p in parts_of(wanted) for e in negations(p)]
     first = text.facts + known
     scaled = text.products(first)

@@ -439,7 +439,8 @@ class _Builder:
             # What is folded is as long as some operand.
             along = t.Read("ones", tuple(of_var(v) for v, d in c.dim_of.items() if d == free))
             names[along] = self.value()
-            self.leaves.append(Leaf("compute", names[along], (part or "", free), path, (), ONES))
+            inside = tuple(key for key in path if key.dim in (part, free))
+            self.leaves.append(Leaf("compute", names[along], (part or "", free), inside, (), ONES))
             inner = t.Apply("mul", (inner, along))
         reads = list(names)
         value = self.value()

@@ -130,6 +130,11 @@ def test_few_elements_may_be_off_by_roundings_of_the_type() -> None:
     assert few.tolerances == (2 * 2.0**-8,) and many.tolerances == (0.0,)
 
 
+def test_roundings_of_nothing_have_no_relative_error() -> None:
+    yardstick = Yardstick.of(function(lambda x: (x + 1) - x - 1, "bf16[4]"), [np.full(4, 0.1, np.float32)])
+    assert yardstick.undefined == "output 0 is zero, and the program in bf16 is off by its roundings"
+
+
 def test_the_same_roundings_in_another_order_may_be_twice_as_far_off() -> None:
     x = np.random.default_rng(0).standard_normal((8, 16)).astype(np.float32)
     yardstick = Yardstick.of(function(lambda x: (x + 1e4) - 1e4, "f32[8,16]"), [x])

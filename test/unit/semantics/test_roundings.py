@@ -19,6 +19,7 @@ MOVES: dict[str, Callable[..., Any]] = {
     "zeros and a value": lambda x: np.zeros_like(x) + x,
     "a value and zeros": lambda x: x + np.zeros_like(x),
     "a value times ones": lambda x: x * np.ones_like(x),
+    "one of two values": lambda x: np.where(x > 0, x, x[::-1]),
     "the larger of a value and nothing": lambda x: np.maximum(x, np.full_like(x, -np.inf)),
 }
 ROUNDS: dict[str, Callable[..., Any]] = {
