@@ -271,7 +271,8 @@ class Compiler:
             )
             stage.ok, stage.verdict = structure.numeric.passed, "passed" if structure.numeric.passed else "failed"
         if not structure.numeric.passed:
-            raise StageFailed(NUMERIC, GateFailed(structure.numeric).message, ExitCode.FAILED)
+            failed = GateFailed(structure.numeric)
+            raise StageFailed(NUMERIC, failed.message, ExitCode.FAILED) from failed
         structure.kernel = kernel
 
     def _numeric(self, program: Program, full: Mapping[str, int], proxy: Mapping[str, int]) -> GateReport:

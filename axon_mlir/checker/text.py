@@ -10,7 +10,7 @@ from fractions import Fraction
 
 from axon_mlir.semantics import normal as nf
 from axon_mlir.semantics import terms as t
-from axon_mlir.semantics.hypotheses import connected, quotients_apart, quotients_within
+from axon_mlir.semantics.hypotheses import connected, multiples, quotients_apart, quotients_within
 from axon_mlir.semantics.index import Atom, Div, Index, Min, Monomial, Size, Var, nonnegative, of_var
 from axon_mlir.semantics.partial import SYMBOL
 
@@ -126,13 +126,11 @@ class _Integers:
         return f"({'=' if c.relation == '==' else c.relation} {self.index(c.left)} {self.index(c.right)})"
 
     def scaled(self, of: Iterable[Index]) -> dict[Index, Index]:
-        """A term times a size -> the term, where the product needs no new name."""
-        sizes = sorted({a for m in self.names if isinstance(m, tuple) for a in m if isinstance(a, Size)}, key=str)
+        """A term times sizes -> the term, where only sizes need new names."""
+        there = {m: None for m in self.names if isinstance(m, tuple)}
         out: dict[Index, Index] = {}
-        for e, p in ((e, e * Index({(s,): 1})) for e in of for s in sizes):
-            high = [m for m, _ in p.terms if len(m) > 1]
-            if high and all(m in self.names for m in high):
-                out.setdefault(p, e)
+        for e, p in ((e, p) for e in of for p in multiples(e, there)):
+            out.setdefault(p, e)
         return out
 
 

@@ -31,6 +31,8 @@ RESULTS, ABOUT = "results.jsonl", "campaign.json"
 
 EACH = 60
 """Programs after which a worker makes place for a new one: terms are kept as long as a process lives."""
+FULL = 0.25
+"""The part of the memory it may take from which on a worker makes place for a new one."""
 SLACK, GRACE = 10.0, 60.0
 """A worker that has kept no limit is ended after so many times all limits of its program, in real time, and seconds."""
 
@@ -210,7 +212,8 @@ def _reports(settings: Settings, numbers: Sequence[int], jobs: int) -> Iterator[
             for connection in ready:
                 worker = workers[connection]
                 try:
-                    yield worker.connection.recv()
+                    report: Report = worker.connection.recv()
+                    yield report
                 except (EOFError, ConnectionResetError):
                     worker.process.join()
                     code = worker.process.exitcode
@@ -218,7 +221,8 @@ def _reports(settings: Settings, numbers: Sequence[int], jobs: int) -> Iterator[
                     _end(workers, worker)
                     continue
                 worker.left -= 1
-                if pending and worker.left > 0:
+                full = report.memory_bytes > FULL * settings.memory_bytes
+                if pending and worker.left > 0 and not full:
                     worker.number, worker.deadline = pending.pop(), time.monotonic() + limit
                     worker.connection.send(worker.number)
                 else:

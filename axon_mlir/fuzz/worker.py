@@ -47,6 +47,8 @@ class Report:
     outcome: Outcome
     shown: Program
     shown_outcome: Outcome
+    memory_bytes: int = 0
+    """The most that the process has taken so far."""
 
 
 class _TooLong(BaseException):
@@ -96,7 +98,8 @@ def try_number(number: int, settings: Settings) -> Report:
             return True
 
         shown = shrink(program, fails, seconds=settings.shrink_seconds)
-    return Report(number, len(program.steps), outcome, shown, last)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
+    return Report(number, len(program.steps), outcome, shown, last, peak)
 
 
 def serve(connection: Connection, settings: Settings) -> None:

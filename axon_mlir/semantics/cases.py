@@ -11,15 +11,16 @@ term may read an element where the other does, when the case says that the place
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
 
 from axon_mlir.semantics import terms as t
+from axon_mlir.semantics.congruence import Congruence
 from axon_mlir.semantics.denotation import range_of
 from axon_mlir.semantics.guards import Guards
 from axon_mlir.semantics.index import Index, Min, Size, Var, const, of_var
-from axon_mlir.semantics.normal import ZERO, Normalizer, Poly, poly_text
+from axon_mlir.semantics.normal import ZERO, Normalizer, Poly, TooLarge, poly_text
 from axon_mlir.semantics.pieces import (
     Pieces,
     assume,
@@ -74,28 +75,41 @@ def attempts(x: t.Term, y: t.Term, context: Context, normal: Normalizer, pieces:
     """The way that makes the terms equal; without one, the coarsest way and the finest. `normal` and `pieces` belong to
     the coarsest."""
     tried: list[Attempt] = []
+    same = Congruence()
     for cases, lemmas in _ways(x, y, context, pieces):
+        # What is equal part by part needs no form, which may be large.
+        alike = {case for case in cases if same.equal(case.left, case.right)}
+        met = tuple(case if case in alike else _met(case, pieces) for case in cases)
+        alike |= {case for case in met if same.equal(case.left, case.right)}
+        if alike.issuperset(met):
+            return [Attempt(met, ((ZERO, ZERO),) * len(met), normal, lemmas | same.lemmas | {"congruence"})]
         own = type(normal)(joining=False, assumed=normal.assumed, kept=normal.kept) if tried else normal
-        forms = tuple((own.term(case.left), own.term(case.right)) for case in cases)
-        tried.append(Attempt(cases, forms, own, lemmas))
+        try:
+            forms = tuple(
+                (ZERO, ZERO) if case in alike else (own.term(case.left), own.term(case.right)) for case in met
+            )
+        except TooLarge:
+            continue
+        tried.append(Attempt(met, forms, own, lemmas | same.lemmas))
         if tried[-1].equal:
             return tried[-1:]
-        met = tuple(c if a == b else _met(c, pieces) for c, (a, b) in zip(cases, forms, strict=True))
-        if met != cases:
-            forms = tuple((own.term(case.left), own.term(case.right)) for case in met)
-            if (found := Attempt(met, forms, own, lemmas | {"congruence"})).equal:
+    if not tried:
+        raise TooLarge("the normal forms are too large in every way to take the terms apart")
+    try:
+        sized = tuple(case for one in tried[0].cases for case in _by_size(one, normal))
+        if sized != tried[0].cases:
+            forms = tuple((normal.term(case.left), normal.term(case.right)) for case in sized)
+            tried.append(Attempt(sized, forms, normal, pieces.lemmas))
+        written = with_floors(x), with_floors(y)
+        if written != (x, y):
+            own = type(normal)(assumed=normal.assumed, kept=normal.kept | {"floor"})
+            cases = tuple(_Division(pieces, Guards(pieces.follows)).cases(*written, context))
+            forms = tuple((own.term(case.left), own.term(case.right)) for case in cases)
+            if (found := Attempt(cases, forms, own, pieces.lemmas)).equal:
                 return [found]
-    sized = tuple(case for one in tried[0].cases for case in _by_size(one, normal))
-    if sized != tried[0].cases:
-        forms = tuple((normal.term(case.left), normal.term(case.right)) for case in sized)
-        tried.append(Attempt(sized, forms, normal, pieces.lemmas))
-    written = with_floors(x), with_floors(y)
-    if written != (x, y):
-        own = type(normal)(assumed=normal.assumed, kept=normal.kept | {"floor"})
-        cases = tuple(_Division(pieces, Guards(pieces.follows)).cases(*written, context))
-        forms = tuple((own.term(case.left), own.term(case.right)) for case in cases)
-        if (found := Attempt(cases, forms, own, pieces.lemmas)).equal:
-            return [found]
+    except TooLarge:
+        # The ways before stand, of which none makes the terms equal.
+        return tried[:1]
     return [tried[0], *tried[1:][-1:]]
 
 
@@ -131,9 +145,13 @@ def _ways(x: t.Term, y: t.Term, context: Context, pieces: Pieces) -> Iterator[tu
 
 
 def _met(case: Case, pieces: Pieces) -> Case:
-    """A case whose right term reads at the places of the left one that are equal to its own in this case."""
-    places = places_of(case.left)
-    return replace(case, right=Pieces(pieces.follows, places=places).term(case.right, case.context))
+    """A case whose terms read at the places of the other one that are equal to their own in this case."""
+
+    def meeting(x: t.Term, y: t.Term) -> t.Term:
+        return Pieces(pieces.follows, places=places_of(y)).term(x, case.context)
+
+    left = meeting(case.left, case.right)
+    return Case(case.context, left, meeting(case.right, left))
 
 
 def _by_size(case: Case, normal: Normalizer) -> Iterator[Case]:

@@ -14,13 +14,15 @@ from axon_mlir.semantics import terms as t
 from axon_mlir.semantics.conversions import ProofNormalizer
 from axon_mlir.semantics.functions import FUNCTIONS, MONOIDS
 from axon_mlir.semantics.index import Index, Size, Var, const, fresh_var, of_var
-from axon_mlir.semantics.normal import definition_of
+from axon_mlir.semantics.normal import TooLarge, definition_of
 from axon_mlir.semantics.partial import Condition
 from axon_mlir.semantics.signs import sign
 from axon_mlir.semantics.walk import subterms
 
 LARGEST = 120
 """Terms with more parts than this are not put into normal form here."""
+BUDGET = 5_000
+"""Products that a normal form may take here: a second or two."""
 
 Stated = tuple[str, tuple[Index, ...], frozenset[t.Condition], t.Term]
 """A condition: its kind, the extents of its variables, where it stands, its argument."""
@@ -173,8 +175,11 @@ class Congruence:
         x, y = (_abstracted(z, common) for z in (x, y))
         if any(len(list(subterms(z))) > LARGEST for z in (x, y)):
             return False
-        normal = ProofNormalizer(joining=False)
-        same = normal.term(x) == normal.term(y)
+        normal = ProofNormalizer(joining=False, budget=BUDGET)
+        try:
+            same = normal.term(x) == normal.term(y)
+        except TooLarge:
+            return False
         if same and not normal.tiles:
             self.lemmas |= normal.lemmas
             return True

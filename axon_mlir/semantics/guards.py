@@ -57,6 +57,10 @@ class Guards:
             case t.Const() | t.IndexValue() | t.Read():
                 return x
             case t.Apply(f, args):
+                # What is decided in one of two folds hides that they have one body.
+                whole = self._whole(x, context)
+                if whole is not None:
+                    return self.term(whole, context)
                 return self._joined(t.Apply(f, tuple(self.term(a, context) for a in args)), context)
             case t.Fold(m, v, n, body):
                 return self._untiled(t.fold(m, v, n, self.term(body, (*context, *range_of(v, n)))), context)
@@ -126,6 +130,22 @@ class Guards:
         if not once or len(once) == len(operands):
             return x
         return reduce(lambda p, q: t.Apply(x.function, (p, q)), once)
+
+    def _whole(self, x: t.Apply, context: Context) -> t.Term | None:
+        """Folds over adjacent ranges, as they are written, as one; None where there are none."""
+        monoid = next((m for m in MONOIDS.values() if m.function == x.function), None)
+        if monoid is None:
+            return None
+        operands = list(_operands(x, monoid))
+        folds = [p for p in operands if isinstance(p, t.Fold) and p.monoid == monoid.name]
+        for a, b in permutations(folds, 2):
+            first, second = self._untiled(a, context), self._untiled(b, context)
+            if isinstance(first, t.Fold) and isinstance(second, t.Fold):
+                whole = self._adjacent(first, second, context)
+                if whole is not None:
+                    rest = [p for p in operands if p is not a and p is not b]
+                    return reduce(lambda p, q: t.Apply(x.function, (p, q)), rest, whole)
+        return None
 
     def _adjacent(self, a: t.Fold, b: t.Fold, context: Context) -> t.Term | None:
         """A fold, and one that begins where it ends, as one; None where the second does not."""

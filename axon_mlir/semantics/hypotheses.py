@@ -4,10 +4,11 @@ of it), and what they say."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import product
 
 from axon_mlir.semantics import terms as t
-from axon_mlir.semantics.index import Div, Index, nonnegative
+from axon_mlir.semantics.index import Div, Index, Monomial, Size, nonnegative
 
 
 def connected(hypotheses: Sequence[t.Condition], goal: t.Condition) -> list[t.Condition]:
@@ -62,13 +63,40 @@ def quotients_apart(a: Div, others: Iterable[object]) -> Iterator[Index]:
 def quotients_within(atoms: Iterable[object], known: Sequence[Index]) -> Iterator[Index]:
     """Terms that are >= 0 for quotients of numbers that terms known to be >= 0 keep between multiples: `n < d * c` says
     `n // d < c`, and `d * c <= n` says `c <= n // d`."""
+    factors = [(e, dict(e.terms)) for e in known]
     for a in atoms:
         if not isinstance(a, Div) or not nonnegative(a.denominator - 1):
             continue
         n, d = a.numerator, a.denominator
-        for e in known:
-            above, below = (e + n + 1) // d, (n - e) // d
-            if d * above == e + n + 1:
+        # What is no multiple has to leave: a product in which there is not only sizes.
+        marks = [(m, c) for m, c in n.terms if not all(isinstance(x, Size) for x in m)]
+        for (e, factor), (m, own) in product(factors, marks[:1]):
+            c = factor.get(m, 0)
+            if c == -own and d * (above := (e + n + 1) // d) == e + n + 1:
                 yield above - 1 - Index({(a,): 1})
-            if d * below == n - e:
+            if c == own and d * (below := (n - e) // d) == n - e:
                 yield Index({(a,): 1}) - below
+
+
+def multiples(e: Index, products: Collection[Monomial]) -> Iterator[Index]:
+    """A term times sizes, where that holds no products of unknowns but these and such of sizes alone."""
+    first: Monomial = next((m for m, _ in reversed(e.terms) if m), ())
+    seen: set[Monomial] = set()
+    for whole in products if first else ():
+        factor = _cofactor(whole, first)
+        if not factor or factor in seen or not all(isinstance(a, Size) for a in factor):
+            continue
+        seen.add(factor)
+        out = e * Index({factor: 1})
+        if all(len(m) < 2 or m in products or all(isinstance(a, Size) for a in m) for m, _ in out.terms):
+            yield out
+
+
+def _cofactor(whole: Monomial, part: Monomial) -> Monomial | None:
+    """What a product is to be multiplied with to be another; None where it does not divide that."""
+    rest = list(whole)
+    for a in part:
+        if a not in rest:
+            return None
+        rest.remove(a)
+    return tuple(rest)

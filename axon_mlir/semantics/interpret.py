@@ -6,6 +6,7 @@ This is the reference that counterexamples replay in, and what the printed kerne
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -58,6 +59,10 @@ class Unnumbered(AxonError):
         super().__init__(f"{', '.join(self.names)} has no number", accepted="a number for each size and step")
 
 
+class TooManySteps(AxonError):
+    """A run has executed as many operations as it may."""
+
+
 def round_to(array: np.ndarray, dtype: str | None) -> np.ndarray:
     """Round floats to an element type, and come back to the array's own dtype."""
     if dtype is None or dtype == "f64" or not dtype.startswith(("f", "bf")):
@@ -68,11 +73,12 @@ def round_to(array: np.ndarray, dtype: str | None) -> np.ndarray:
 @dataclass
 class Interpreter:
     """One run. `typed`: every result is rounded to its element type, as the hardware rounds; or only what is `stated`
-    is: the factors of contractions, and conversions."""
+    is: the factors of contractions, and conversions. `most`: operations that it may execute."""
 
     domain: Domain
     sizes: Mapping[str, int]
     typed: bool | Literal["stated"] = False
+    most: float = math.inf
     values: dict[SSAValue, np.ndarray | int] = field(default_factory=dict[SSAValue, Any])
     fresh: set[SSAValue] = field(default_factory=set[SSAValue])
     """Values whose arrays nothing else refers to."""
@@ -152,6 +158,8 @@ class Interpreter:
 
     def operation(self, op: Operation) -> None:
         self.steps += 1
+        if self.steps > self.most:
+            raise TooManySteps(f"the program executes more than {self.most:g} operations", where=place(op))
         if isinstance(op, Interpretable):
             op.interpret(self)
         elif isinstance(op, HasMeaning):
@@ -231,11 +239,13 @@ def evaluate_function(
     *,
     sizes: Mapping[str, int] | None = None,
     typed: bool | Literal["stated"] = False,
+    most: float = math.inf,
 ) -> list[np.ndarray]:
-    """Run a function on arrays that hold elements of the domain (floats are converted)."""
+    """Run a function on arrays that hold elements of the domain (floats are converted); TooManySteps where it executes
+    more than `most` operations."""
     arrays = [np.asarray(a) for a in arrays]
     solved = solve_sizes(argument_shapes(func), arrays, sizes)
-    run = Interpreter(domain, {**solved, **(sizes or {})}, typed)
+    run = Interpreter(domain, {**solved, **(sizes or {})}, typed, most)
     for arg, array in zip(func.body.block.args, arrays, strict=True):
         if isinstance(domain, Floats):
             array = array.astype(domain.dtype)

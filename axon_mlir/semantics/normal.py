@@ -18,6 +18,7 @@ from functools import cache
 from itertools import permutations
 from math import gcd, isqrt
 
+from axon_mlir.errors import AxonError
 from axon_mlir.semantics import terms as t
 from axon_mlir.semantics.functions import FUNCTIONS, MONOIDS
 from axon_mlir.semantics.index import (
@@ -451,6 +452,16 @@ def _bound_var(n: int) -> Var:
     return Var(f"#{n}")
 
 
+BUDGET = 100_000
+"""Products of monomials that the normal forms of one proof may take: about half a minute."""
+SHARE = 32
+"""A product of monomials takes as long as so many terms that are looked through, a sum over one as so many products."""
+
+
+class TooLarge(AxonError):
+    """A term has no normal form of a size that is of use."""
+
+
 LARGEST_DIVISOR = 1 << 12
 """Larger factors are not looked for (a constant of 17 digits may be a prime); their product then counts as a prime."""
 
@@ -516,17 +527,31 @@ class Normalizer:
     """Computes normal forms and records the lemmas used. One per proof; the memo is its own.
 
     `joining`: folds over adjacent ranges become one fold. `assumed`: what is positive besides what is so by its parts.
-    `kept`: functions that are not replaced by their definitions.
+    `kept`: functions that are not replaced by their definitions. `budget`: products that may be made, TooLarge then;
+    a sum over a product counts for many.
     """
 
-    def __init__(self, *, joining: bool = True, assumed: Assumed | None = None, kept: frozenset[str] = frozenset()):
+    def __init__(
+        self,
+        *,
+        joining: bool = True,
+        assumed: Assumed | None = None,
+        kept: frozenset[str] = frozenset(),
+        budget: int = BUDGET,
+    ):
         self.joining = joining
+        self.budget = budget
         self.kept = kept
         self.assumed = assumed or Assumed()
         self.lemmas: set[str] = set()
         self.tiles: set[tuple[Index, Index]] = set()
         """Instances (n, s) of the tile lemma."""
         self._memo: dict[t.Term, Poly] = {}
+
+    def _spend(self, products: int) -> None:
+        self.budget -= products
+        if self.budget < 0:
+            raise TooLarge("the normal form takes too many products")
 
     # -- ring operations -----------------------------------------------------------------------------------------
 
@@ -640,6 +665,7 @@ class Normalizer:
             return self.scale(b, a.constant)
         if b.constant is not None:
             return self.scale(a, b.constant)
+        self._spend(len(a.terms) * len(b.terms))
         parts: list[Poly] = []
         for m1, c1 in a.terms:
             for m2, c2 in b.terms:
@@ -690,6 +716,7 @@ class Normalizer:
     def _reduced(self, p: Poly) -> Poly:
         """Rewrite `lead * base^e` (e < 0) to `base^(e + 1) - rest * base^e` until nothing changes."""
         for _ in range(64):
+            self._spend(len(p.terms) // SHARE)
             for m, c in p.terms:
                 step = self._reduce_mono(m)
                 if step is not None:
@@ -1289,6 +1316,7 @@ class Normalizer:
 
     def _sum_of(self, v: Var, extent: Index, m: Mono) -> Poly:
         """`sum(v < extent: product)`."""
+        self._spend(SHARE)
         outside = {a: e for a, e in m if v not in atom_symbols(a)}
         inside = [(a, e) for a, e in m if v in atom_symbols(a)]
         if outside and inside:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from axon_mlir.semantics import terms as t
-from axon_mlir.semantics.hypotheses import connected, inequalities, quotients_apart, quotients_within
+from axon_mlir.semantics.hypotheses import connected, inequalities, multiples, quotients_apart, quotients_within
 from axon_mlir.semantics.index import Atom, Div, Index, Min, Monomial, Size, Var, of_var
 
 
@@ -163,28 +163,13 @@ class IntegerText:
                 raise ValueError("a comparison of reals in an integer obligation")
 
     def products(self, known: Sequence[Index]) -> list[tuple[Index, Index]]:
-        """(inequality, its product with a size) for products that hold no new monomial."""
-        sizes = sorted({a for m in self.monomials for a in m if isinstance(a, Size)}, key=str)
-        # Which monomials a size makes of the ones that are there: most products hold a new one.
-        reached = {s: {_without(m, s) for m in self.monomials if s in m} for s in sizes}
-        out: list[tuple[Index, Index]] = []
-        seen: set[Index] = set()
+        """(inequality, its product with sizes) for products that hold no new product of other unknowns."""
+        there = dict.fromkeys(self.monomials)
+        out: dict[Index, Index] = {}
         for e in known:
-            monomials = [m for m, _ in e.terms if m]
-            for s in sizes:
-                if not monomials or not all(m in reached[s] for m in monomials):
-                    continue
-                scaled = e * Index({(s,): 1})
-                if scaled not in seen:
-                    seen.add(scaled)
-                    out.append((e, scaled))
-        return out
-
-
-def _without(m: Monomial, a: Atom) -> Monomial:
-    """A product without one of its factors."""
-    at = m.index(a)
-    return (*m[:at], *m[at + 1 :])
+            for scaled in multiples(e, there):
+                out.setdefault(scaled, e)
+        return [(e, scaled) for scaled, e in out.items()]
 
 
 def positive(d: Index) -> bool:
@@ -225,7 +210,6 @@ def written(conditions: Sequence[t.Condition]) -> Query:
     first = text.facts + known
     scaled = text.products(first)
     guarded = text.products(negated)
-    # Printing a product declares nothing new: its monomials are there already.
     facts = [f"(>= {text.index(p)} 0)" for _, p in scaled]
     facts += [f"(=> (>= {text.index(e)} 0) (>= {text.index(p)} 0))" for e, p in guarded]
     lines = [f"(declare-const {n} Int)" for n in text.declared]

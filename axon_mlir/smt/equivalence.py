@@ -26,7 +26,7 @@ from axon_mlir.semantics.constants import Exact, replaced
 from axon_mlir.semantics.denotation import Denotation, Undenotable, dtype_of
 from axon_mlir.semantics.index import Index, Size, Var, const, evaluate, of_var
 from axon_mlir.semantics.infinite import stray, without
-from axon_mlir.semantics.normal import ZERO, Normalizer, Poly, poly_text
+from axon_mlir.semantics.normal import ZERO, Normalizer, Poly, TooLarge, poly_text
 from axon_mlir.semantics.partial import Condition, conditions
 from axon_mlir.semantics.pieces import Pieces
 from axon_mlir.semantics.remainders import by_remainder
@@ -254,6 +254,8 @@ def prove_functions(
         return verdict("unknown", stop.reason, stop.detail)
     except Undenotable as error:
         return verdict("unknown", "denotation", str(error))
+    except TooLarge as error:
+        return verdict("unknown", "size", error.message)
     return verdict("proved", "")
 
 
@@ -265,7 +267,7 @@ def _prove_with_constants(
         branch = replace(proof.branch(), before_constants=mine, after_constants=theirs)
         try:
             prove_pair(left, right, branch, deadline)
-        except (NotProved, Undenotable):
+        except (NotProved, Undenotable, TooLarge):
             continue
         if agree(before, after, proof.before_sizes, proof.after_sizes):
             proof.adopt(branch)

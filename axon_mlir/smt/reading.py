@@ -24,6 +24,8 @@ from axon_mlir.semantics.roundings import Entry, ledger
 
 _RESULTS = 8
 """Of how many inputs the results are kept."""
+_STEPS = 50_000
+"""Operations that a run may execute: some seconds. Fixed sizes in a loop nest make many."""
 
 
 class Reading:
@@ -48,7 +50,7 @@ class Reading:
         key = (typed, type(domain), domain.dtype, *sorted(sizes.items()), *((a.shape, a.tobytes()) for a in inputs))
         found = self._results.get(key)
         if found is None:
-            found = evaluate_function(self.function, inputs, domain, sizes=sizes, typed=typed)
+            found = evaluate_function(self.function, inputs, domain, sizes=sizes, typed=typed, most=_STEPS)
             if len(self._results) == _RESULTS:
                 del self._results[next(iter(self._results))]
             self._results[key] = found

@@ -22,7 +22,7 @@ from axon_mlir.semantics.constants import constants_of
 from axon_mlir.semantics.denotation import Denotation, dtype_of
 from axon_mlir.semantics.domains import Float64, Floats, NotInDomain
 from axon_mlir.semantics.index import Div, Index, Min, Size, Var, evaluate
-from axon_mlir.semantics.interpret import Unnumbered, argument_shapes
+from axon_mlir.semantics.interpret import TooManySteps, Unnumbered, argument_shapes
 from axon_mlir.semantics.shapes import dtype_name
 from axon_mlir.semantics.walk import subterms
 from axon_mlir.smt.reading import Reading
@@ -325,7 +325,20 @@ def compare(
     dims: Mapping[str, int],
     binding: Mapping[Size | Var, Index],
 ) -> Refutation | None:
-    """Run both; the first confirmed disagreement."""
+    """Run both; the first confirmed disagreement. Where a run is too long nothing is said."""
+    try:
+        return _compared(before, after, inputs, dims, binding)
+    except TooManySteps:
+        return None
+
+
+def _compared(
+    before: Reading,
+    after: Reading,
+    inputs: Sequence[np.ndarray],
+    dims: Mapping[str, int],
+    binding: Mapping[Size | Var, Index],
+) -> Refutation | None:
     with np.errstate(all="ignore"):
         left = run(before, inputs, dims, {}, Float64())
         if isinstance(left, str):
@@ -377,7 +390,8 @@ def run(
     *,
     typed: bool = False,
 ) -> list[np.ndarray] | str:
-    """The results, or why the program cannot run on these inputs; `typed`: every result is rounded to its type."""
+    """The results, or why the program cannot run on these inputs; `typed`: every result is rounded to its type. A run
+    that is too long is an error that says nothing of the program: TooManySteps."""
     env: dict[Size | Var, int] = {Size(n): v for n, v in dims.items()}
     sizes = dict(dims)
     for symbol, term in binding.items():
@@ -391,6 +405,8 @@ def run(
             if any(name in sizes for name in error.names):
                 return error.message
             sizes |= dict.fromkeys(error.names, 2)
+        except TooManySteps:
+            raise
         except (AxonError, NotInDomain, ZeroDivisionError, IndexError, ValueError) as error:
             return error.message if isinstance(error, AxonError) else f"{type(error).__name__}: {error}"
     return "too many unknown sizes"

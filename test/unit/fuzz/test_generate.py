@@ -13,7 +13,7 @@ from audit import cases
 from axon_mlir.fuzz.draft import Draft
 from axon_mlir.fuzz.generate import generate
 from axon_mlir.fuzz.operators import RULES
-from axon_mlir.fuzz.program import FLOATS, Program, operations
+from axon_mlir.fuzz.program import FLOATS, Input, Program, Step, operations
 from axon_mlir.fuzz.shrink import shrink
 from axon_mlir.fuzz.trial import check_trace, run_trial
 
@@ -97,3 +97,16 @@ def test_a_kernel_is_judged_by_its_program(tmp_path: Path) -> None:
     # Factors of its product are rounded to f16, which the program says, and no longer what has become of it.
     found = run_trial(generate(7, 53), tmp_path, "trn2")
     assert found.verdict == "passed", found.detail
+
+
+def test_a_program_that_is_judged_at_smaller_sizes_is_compared_at_its_own(tmp_path: Path) -> None:
+    inputs = (Input("x", "f32", (300, 8)), Input("y", "f32", (300, 100)))
+    steps = (Step("v0", "np.exp({0})", ("x",)), Step("v1", "np.exp({0})", ("y",)))
+    found = run_trial(Program(inputs, steps, ("v0", "v1")), tmp_path, "trn2")
+    assert found.verdict == "passed", found
+
+
+def test_the_root_of_zero_is_refused(tmp_path: Path) -> None:
+    steps = (Step("v0", "np.sqrt({0} * 0)", ("x",)),)
+    found = run_trial(Program((Input("x", "f32", (4, 8)),), steps, ("v0",)), tmp_path, "trn2")
+    assert (found.verdict, found.stage) == ("refused", "numeric") and "inputs of sqrt are outside" in found.reason
