@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import lru_cache
 
 from axon_mlir.semantics.index import Div, Index, Min, Monomial, Size
 from axon_mlir.semantics.index import nonnegative as nonnegative_by_signs
@@ -11,6 +12,7 @@ from axon_mlir.semantics.index import nonnegative as nonnegative_by_signs
 Terms = dict[Monomial, Fraction]
 
 
+@lru_cache(maxsize=1 << 14)
 def at_least(term: Index, bound: int) -> bool:
     """Whether `term >= bound` holds for all sizes >= 1 (False: not known)."""
     return _lower_bound_reaches(_terms(term), Fraction(bound), 0)

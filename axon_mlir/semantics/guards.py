@@ -8,7 +8,7 @@ the one that begins where it ends (lemma `split`). Whether a condition follows i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from itertools import permutations
@@ -115,15 +115,13 @@ class Guards:
             return x
         operands = list(_operands(x, monoid))
         parts = [p for p in operands if p != t.number(monoid.neutral) and not self._empty(p, monoid, context)]
-        for a, b in permutations([p for p in parts if isinstance(p, t.Fold) and p.monoid == monoid.name], 2):
-            assert isinstance(a, t.Fold) and isinstance(b, t.Fold)
+        for (n, a), (m, b) in permutations(_folds(parts, monoid), 2):
             whole = self._adjacent(a, b, context)
             if whole is not None:
-                rest = [p for p in parts if p is not a and p is not b]
-                return reduce(lambda p, q: t.Apply(x.function, (p, q)), rest, whole)
+                return reduce(lambda p, q: t.Apply(x.function, (p, q)), _without(parts, n, m), whole)
         if monoid.name == "prod":
-            for d in [p for p in parts if isinstance(p, t.Fold) and p.monoid == "prod"]:
-                moved = self._continued([p for p in parts if p is not d], d, context)
+            for n, d in _folds(parts, monoid):
+                moved = self._continued(_without(parts, n), d, context)
                 if moved is not None:
                     return moved
         once = list(dict.fromkeys(parts)) if monoid.name in ("max", "min") else parts
@@ -132,19 +130,19 @@ class Guards:
         return reduce(lambda p, q: t.Apply(x.function, (p, q)), once)
 
     def _whole(self, x: t.Apply, context: Context) -> t.Term | None:
-        """Folds over adjacent ranges, as they are written, as one; None where there are none."""
+        """A fold over tiles and one over the range beside, as they are written, as one; None where there are none."""
         monoid = next((m for m in MONOIDS.values() if m.function == x.function), None)
         if monoid is None:
             return None
         operands = list(_operands(x, monoid))
-        folds = [p for p in operands if isinstance(p, t.Fold) and p.monoid == monoid.name]
-        for a, b in permutations(folds, 2):
+        for (n, a), (m, b) in permutations(_folds(operands, monoid), 2):
             first, second = self._untiled(a, context), self._untiled(b, context)
+            if first is a and second is b:
+                continue
             if isinstance(first, t.Fold) and isinstance(second, t.Fold):
                 whole = self._adjacent(first, second, context)
                 if whole is not None:
-                    rest = [p for p in operands if p is not a and p is not b]
-                    return reduce(lambda p, q: t.Apply(x.function, (p, q)), rest, whole)
+                    return reduce(lambda p, q: t.Apply(x.function, (p, q)), _without(operands, n, m), whole)
         return None
 
     def _adjacent(self, a: t.Fold, b: t.Fold, context: Context) -> t.Term | None:
@@ -166,11 +164,10 @@ class Guards:
     def _continued(self, factors: list[t.Term], d: t.Fold, context: Context) -> t.Term | None:
         """A product of factors and of d, which goes on where a product inside of one of them ends: the recurrence of a
         loop over tiles, whose tiles each have a product of their own. None where there is no such product."""
-        for p in factors:
+        for n, p in enumerate(factors):
             moved = self._with_factor(p, d, context)
             if moved is not None:
-                rest = [q for q in factors if q is not p]
-                return reduce(lambda q, r: t.Apply("mul", (q, r)), rest, moved)
+                return reduce(lambda q, r: t.Apply("mul", (q, r)), _without(factors, n), moved)
         return None
 
     def _with_factor(self, x: t.Term, d: t.Fold, context: Context) -> t.Term | None:
@@ -299,6 +296,16 @@ def _distances(a: t.Fold, b: t.Fold) -> Iterator[Index]:
 def _divided(i: Index) -> bool:
     """Whether an index is a multiple of a quotient."""
     return len(i.terms) == 1 and any(isinstance(a, Div) for a in i.terms[0][0])
+
+
+def _folds(parts: Sequence[t.Term], monoid: Monoid) -> list[tuple[int, t.Fold]]:
+    """The folds of a monoid among operands, with their places."""
+    return [(n, p) for n, p in enumerate(parts) if isinstance(p, t.Fold) and p.monoid == monoid.name]
+
+
+def _without(parts: Sequence[t.Term], *places: int) -> list[t.Term]:
+    """The operands at other places: what is written twice is one term, and is there twice."""
+    return [p for n, p in enumerate(parts) if n not in places]
 
 
 def _operands(x: t.Term, monoid: Monoid) -> Iterator[t.Term]:

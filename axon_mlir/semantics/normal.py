@@ -19,6 +19,7 @@ from itertools import permutations
 from math import gcd, isqrt
 
 from axon_mlir.errors import AxonError
+from axon_mlir.semantics import bounds
 from axon_mlir.semantics import terms as t
 from axon_mlir.semantics.functions import FUNCTIONS, MONOIDS
 from axon_mlir.semantics.index import (
@@ -483,7 +484,11 @@ def _factorise(n: int) -> dict[int, int]:
 
 
 def at_least(i: Index, bound: int) -> bool:
-    """Whether an extent is at least the bound (0 or 1) by signs alone: sizes are >= 1, index variables >= 0."""
+    """Whether an extent is at least the bound (0 or 1) by signs, index variables being >= 0, or for all sizes."""
+    return _at_least(i, bound) or bounds.at_least(i, bound)
+
+
+def _at_least(i: Index, bound: int) -> bool:
     lowest = 0
     for m, c in i.terms:
         if c < 0 and m:
@@ -496,7 +501,7 @@ def _least(a: IndexAtom) -> int:
     match a:
         case Size():
             return 1
-        case Div(n, _) if at_least(n, 0):
+        case Div(n, _) if _at_least(n, 0):
             return 0
         case Var():
             return 0

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from axon_mlir.dialects.trn_isa import DTYPES as NKI_DTYPES
 from axon_mlir.semantics.index import Index, Size, Var, evaluate, parse
@@ -51,10 +52,11 @@ def limit_of(constraint: str, device: Device) -> int:
     return int(name) if name.isdigit() else device.limits[name]
 
 
-def default_steps(nest: Nest, device: Device, free: int) -> dict[str, int]:
-    """A step for every parameter: the device's limit; free axes at most `free`, moving ones one PSUM bank of fp32."""
+def default_steps(nest: Nest, device: Device, free: int, banks: int = 1) -> dict[str, int]:
+    """A step for every parameter: the device's limit; free axes at most `free`, moving ones one PSUM bank of fp32, or a
+    part of one: so many share it."""
     bank = device.limits["psum_bank_bytes"] // NUMPY_DTYPES["f32"].itemsize
-    largest = {"free": free, "moving": bank, "block": BLOCK_STEP}
+    largest = {"free": free, "moving": bank // banks, "block": BLOCK_STEP}
     return {
         p: min(limit_of(c, device), largest.get(p.rpartition("_")[2], limit_of(c, device)))
         for p, c in nest.parameters.items()
@@ -64,15 +66,16 @@ def default_steps(nest: Nest, device: Device, free: int) -> dict[str, int]:
 def held_bytes(
     nest: Nest, steps: Mapping[str, int], values: Mapping[str, int], device: Device
 ) -> dict[str, int] | None:
-    """Bytes per partition of every value in SBUF (`sbuf`) and PSUM (`psum`), all counted at once.
+    """The most bytes per partition that values in SBUF (`sbuf`) and PSUM (`psum`) take at once: loops beside each other
+    run one after the other, what stands in one loop is counted at once.
 
     None when a value holds a whole dimension whose size is not known, or more of one in PSUM than a tile.
     """
     env: dict[Size | Var, int] = {Size(k): v for k, v in {**steps, **values}.items()}
     sizes = {Size(k) for k in values}
     partitions = device.limits["partitions"]
-    total = {"sbuf": 0, "psum": 0}
-    for leaf, bounds in scopes(build(nest.leaves), nest):
+    held = {"sbuf": _Held(), "psum": _Held()}
+    for leaf, bounds, around in scopes(build(nest.leaves), nest):
         if leaf.space == "hbm":
             continue
         extents: list[int] = []
@@ -92,14 +95,34 @@ def held_bytes(
         chunks = -(-extents[0] // partitions)
         if leaf.space == "psum" and chunks > 1:
             return None
-        total[leaf.space] += chunks * extents[1] * NUMPY_DTYPES[leaf.dtype].itemsize
+        held[leaf.space].add(around, chunks * extents[1] * NUMPY_DTYPES[leaf.dtype].itemsize)
         if leaf.space == "psum" and extents[1] * NUMPY_DTYPES[leaf.dtype].itemsize > device.limits["psum_bank_bytes"]:
             return None
-    return total
+    return {space: h.most for space, h in held.items()}
+
+
+@dataclass
+class _Held:
+    """Bytes that stand in a loop itself, and in the loops inside."""
+
+    own: int = 0
+    inside: dict[int, _Held] = field(default_factory=dict[int, "_Held"])
+
+    def add(self, around: tuple[int, ...], count: int) -> None:
+        """Count bytes that stand inside of so many loops."""
+        if around:
+            self.inside.setdefault(around[0], _Held()).add(around[1:], count)
+        else:
+            self.own += count
+
+    @property
+    def most(self) -> int:
+        """The most at one time."""
+        return self.own + max((h.most for h in self.inside.values()), default=0)
 
 
 def fits(nest: Nest, steps: Mapping[str, int], values: Mapping[str, int], device: Device) -> bool:
-    """Whether everything held fits the device at once (live ranges only make it better)."""
+    """Whether everything held fits the device (live ranges inside of a loop only make it better)."""
     try:
         held = held_bytes(nest, steps, values, device)
     except NotHeld:

@@ -653,12 +653,14 @@ def _type_of(regions: tuple[_Region, _Region], leaf: Leaf) -> TileType:
     return tile_type([parse(r.bound) for r in regions], leaf.dtype, leaf.space)
 
 
-def scopes(root: _Loop, nest: Nest) -> Iterable[tuple[Leaf, tuple[str, str]]]:
-    """Every value with the bounds of what it holds, as texts over parameters and sizes.
+def scopes(root: _Loop, nest: Nest) -> Iterable[tuple[Leaf, tuple[str, str], tuple[int, ...]]]:
+    """Every value with the bounds of what it holds, as texts over parameters and sizes, and the loops (numbered) around
+    its scope, outermost first: it lives in one iteration of them.
 
     Raises NotHeld for a value that would have to be kept over a dimension outside its tile.
     """
     emitter = _Emitter(nest, root, Block())
+    numbers: dict[int, int] = {}
     for name, leaf in emitter.leaf.items():
         for loop in emitter.crossed(name):
             if loop.key is not None and loop.key.dim not in leaf.dims and loop.key not in leaf.red:
@@ -677,7 +679,7 @@ def scopes(root: _Loop, nest: Nest) -> Iterable[tuple[Leaf, tuple[str, str]]]:
                 continue
             steps = [x.key.step for x in chain if x.key is not None and x.key.dim == d]
             bounds.append(steps[-1] if steps else str(nest.sizes[d]))
-        yield leaf, (bounds[0], bounds[1])
+        yield leaf, (bounds[0], bounds[1]), tuple(numbers.setdefault(id(x), len(numbers)) for x in chain)
 
 
 def replace_functions(module: ModuleOp, new: Callable[[FuncOp], FuncOp]) -> None:

@@ -2,7 +2,8 @@
 """`tile-instantiate`: give every tile parameter a number.
 
 By default partition and moving axes take the device's limit; free axes the largest power of two with which everything
-held on chip fits. `tile-instantiate{steps="m_part=64,k_free=256"}` sets parameters by hand.
+held on chip fits (moving axes a part of a bank, if nothing does). `tile-instantiate{steps="m_part=64,k_free=256"}` sets
+parameters by hand.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ from axon_mlir.transforms.tiling.nest import LoopKey, Nest, collect, emit, repla
 LARGEST_FREE = 4096
 """Beyond this a longer free axis gains nothing: an instruction's fixed cost is below 2 % of its time."""
 SMALLEST_FREE = 16
+SHARES = (1, 2, 4)
+"""Moving axes that share a PSUM bank: with more than one where nothing fits otherwise."""
 
 
 @dataclass(frozen=True)
@@ -70,13 +73,19 @@ class TileInstantiate(ModulePass):
 
 def chosen_steps(nest: Nest, values: dict[str, int], device: Device, given: dict[str, int]) -> dict[str, int]:
     """A number for every parameter."""
-    free = LARGEST_FREE
-    while free > SMALLEST_FREE:
-        steps = aligned({**clipped(default_steps(nest, device, free), nest, values), **given}, nest, given)
-        if fits(nest, steps, values, device):
-            return steps
-        free //= 2
-    return aligned({**clipped(default_steps(nest, device, free), nest, values), **given}, nest, given)
+
+    def steps_for(free: int, banks: int) -> dict[str, int]:
+        steps = clipped(default_steps(nest, device, free, banks), nest, values)
+        return aligned({**steps, **given}, nest, given)
+
+    for banks in SHARES:
+        free = LARGEST_FREE
+        while free > SMALLEST_FREE:
+            steps = steps_for(free, banks)
+            if fits(nest, steps, values, device):
+                return steps
+            free //= 2
+    return steps_for(SMALLEST_FREE, SHARES[0])
 
 
 def nested(nest: Nest) -> list[tuple[LoopKey, LoopKey]]:

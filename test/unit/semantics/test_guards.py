@@ -72,7 +72,19 @@ def after_tiles(count: Index, later: Index) -> t.Term:
 DONE = B * (o // B)
 GROUPED = [t.Apply("add", (read(v), t.Apply("add", (read(v + 1), read(v + 2)))))]
 GROUPED.append(t.Apply("add", (t.Apply("add", (read(o + w + 2), read(o + w))), read(o + w + 1))))
+LOW, HIGH = (product_of(const(0), o, V), product_of(o, N - o, W))
 RIGHT = {
+    "a sum twice, and what goes on": (
+        t.Apply("add", (t.Apply("add", (t.Fold("sum", V, o, read(v)),) * 2), t.Fold("sum", W, N - o, read(o + w)))),
+        2,
+    ),
+    "the tiles before and this one so far, twice": (t.Apply("add", (t.Apply("add", (PREFIX, REST)),) * 2), 2),
+    "the tiles before, twice": (t.Apply("add", (t.Apply("add", (PREFIX,) * 2), t.Apply("add", (REST,) * 2))), 2),
+    "a product twice, and what goes on": (t.Apply("mul", (t.Apply("mul", (LOW, LOW)), HIGH)), 2),
+    "a recurrence twice, and its factors": (
+        t.Apply("mul", (t.Apply("mul", (recurrence(const(0), o, V),) * 2), product_of(o, N - o, W))),
+        4,
+    ),
     "a recurrence over tiles, and this one so far": (
         t.Apply("add", (after_tiles(o // B, DONE), recurrence(DONE, o + 1, Var("j", 9007)))),
         2,
