@@ -101,8 +101,9 @@ def nested(nest: Nest) -> list[tuple[LoopKey, LoopKey]]:
 
 def aligned(steps: dict[str, int], nest: Nest, given: dict[str, int]) -> dict[str, int]:
     """Steps of nested loops made to divide each other, by changing what was not given."""
-    out = dict(steps)
-    for outer, inner in nested(nest):
+    out, pairs = dict(steps), nested(nest)
+    # A step that gets smaller may no longer be a multiple of one inside of it.
+    for outer, inner in pairs * len(pairs):
         if outer.step not in out or inner.step not in out or out[outer.step] % out[inner.step] == 0:
             continue
         if inner.step not in given:

@@ -15,9 +15,9 @@ from axon_mlir.frontend.numpy_trace import trace
 from axon_mlir.host.registry import make_context
 from axon_mlir.transforms.algebra.tensor_hl_canonicalize import TensorHlCanonicalize
 from axon_mlir.transforms.tiling.capacity import default_steps, held_bytes
-from axon_mlir.transforms.tiling.nest import collect
+from axon_mlir.transforms.tiling.nest import Leaf, LoopKey, Nest, collect
 from axon_mlir.transforms.tiling.tile_fuse import TileFuse
-from axon_mlir.transforms.tiling.tile_instantiate import chosen_steps
+from axon_mlir.transforms.tiling.tile_instantiate import aligned, chosen_steps
 from axon_mlir.transforms.tiling.tile_symbolic import TileSymbolic
 
 SPECS = ["f32[256,4096]", "f32[300,4096]"]
@@ -57,3 +57,15 @@ def test_moving_axes_share_a_bank_where_nothing_fits_otherwise() -> None:
     usual, shared = (chosen_steps(collect(func), size_values(func), d, {}) for d in (device, small))
     moving = [p for p in usual if p.endswith("_moving")]
     assert [usual[p] for p in moving] == [512] and [shared[p] for p in moving] == [256]
+
+
+def test_steps_of_three_nested_loops_divide_each_other() -> None:
+    """The one in the middle gets smaller because of the outermost, and then the innermost because of it."""
+    keys = [LoopKey("d", level, f"d_{level}") for level in ("part", "moving", "free")]
+    part, moving, free = keys
+    paths = [(moving, part), (free, moving)]
+    leaves = [Leaf("fill", f"v{n}", ("d", ""), path) for n, path in enumerate(paths)]
+    nest = Nest(leaves, {}, {}, {}, [])
+    assert aligned({"d_part": 128, "d_moving": 512, "d_free": 16}, nest, {}) == dict.fromkeys(
+        ("d_part", "d_moving", "d_free"), 16
+    )
