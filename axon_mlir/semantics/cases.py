@@ -78,9 +78,8 @@ def attempts(x: t.Term, y: t.Term, context: Context, normal: Normalizer, pieces:
     same = Congruence()
     for cases, lemmas in _ways(x, y, context, pieces):
         # What is equal part by part needs no form, which may be large.
-        alike = {case for case in cases if same.equal(case.left, case.right)}
-        met = tuple(case if case in alike else _met(case, pieces) for case in cases)
-        alike |= {case for case in met if same.equal(case.left, case.right)}
+        met = tuple(case if same.equal(case.left, case.right) else _met(case, pieces, lemmas) for case in cases)
+        alike = {case for case in met if same.equal(case.left, case.right)}
         if alike.issuperset(met):
             return [Attempt(met, ((ZERO, ZERO),) * len(met), normal, lemmas | same.lemmas | {"congruence"})]
         own = type(normal)(joining=False, assumed=normal.assumed, kept=normal.kept) if tried else normal
@@ -144,11 +143,11 @@ def _ways(x: t.Term, y: t.Term, context: Context, pieces: Pieces) -> Iterator[tu
         yield finest, rows.lemmas
 
 
-def _met(case: Case, pieces: Pieces) -> Case:
+def _met(case: Case, pieces: Pieces, lemmas: set[str]) -> Case:
     """A case whose terms read at the places of the other one that are equal to their own in this case."""
 
     def meeting(x: t.Term, y: t.Term) -> t.Term:
-        return Pieces(pieces.follows, places=places_of(y)).term(x, case.context)
+        return Pieces(pieces.follows, lemmas=lemmas, places=places_of(y)).term(x, case.context)
 
     left = meeting(case.left, case.right)
     return Case(case.context, left, meeting(case.right, left))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 
@@ -326,20 +327,7 @@ def compare(
     binding: Mapping[Size | Var, Index],
 ) -> Refutation | None:
     """Run both; the first confirmed disagreement. Where a run is too long nothing is said."""
-    try:
-        return _compared(before, after, inputs, dims, binding)
-    except TooManySteps:
-        return None
-
-
-def _compared(
-    before: Reading,
-    after: Reading,
-    inputs: Sequence[np.ndarray],
-    dims: Mapping[str, int],
-    binding: Mapping[Size | Var, Index],
-) -> Refutation | None:
-    with np.errstate(all="ignore"):
+    with np.errstate(all="ignore"), suppress(TooManySteps):
         left = run(before, inputs, dims, {}, Float64())
         if isinstance(left, str):
             # The first program cannot run here: nothing is asked of the second.

@@ -52,11 +52,11 @@ def limit_of(constraint: str, device: Device) -> int:
     return int(name) if name.isdigit() else device.limits[name]
 
 
-def default_steps(nest: Nest, device: Device, free: int, banks: int = 1) -> dict[str, int]:
-    """A step for every parameter: the device's limit; free axes at most `free`, moving ones one PSUM bank of fp32, or a
-    part of one: so many share it."""
+def default_steps(nest: Nest, device: Device, free: int, share: int = 1) -> dict[str, int]:
+    """A step for every parameter: the device's limit; free axes at most `free`, moving ones one PSUM bank of fp32, of
+    which `share` moving axes take a part each."""
     bank = device.limits["psum_bank_bytes"] // NUMPY_DTYPES["f32"].itemsize
-    largest = {"free": free, "moving": bank // banks, "block": BLOCK_STEP}
+    largest = {"free": free, "moving": bank // share, "block": BLOCK_STEP}
     return {
         p: min(limit_of(c, device), largest.get(p.rpartition("_")[2], limit_of(c, device)))
         for p, c in nest.parameters.items()

@@ -74,14 +74,14 @@ class TileInstantiate(ModulePass):
 def chosen_steps(nest: Nest, values: dict[str, int], device: Device, given: dict[str, int]) -> dict[str, int]:
     """A number for every parameter."""
 
-    def steps_for(free: int, banks: int) -> dict[str, int]:
-        steps = clipped(default_steps(nest, device, free, banks), nest, values)
+    def steps_for(free: int, share: int) -> dict[str, int]:
+        steps = clipped(default_steps(nest, device, free, share), nest, values)
         return aligned({**steps, **given}, nest, given)
 
-    for banks in SHARES:
+    for share in SHARES:
         free = LARGEST_FREE
         while free > SMALLEST_FREE:
-            steps = steps_for(free, banks)
+            steps = steps_for(free, share)
             if fits(nest, steps, values, device):
                 return steps
             free //= 2
