@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import tempfile
 from collections.abc import Iterator
@@ -13,8 +14,12 @@ from hypothesis import settings
 from lit_lint import lint
 from lit_runner import SUFFIXES, available_features, parse_script, run_file
 
+from axon_mlir.host.interpreter import COLLECTION_THRESHOLDS
+
 # Tests are about the prover, not about what it has proved before; children inherit it.
 os.environ["AXON_CACHE"] = "off"
+
+gc.set_threshold(*COLLECTION_THRESHOLDS)
 
 settings.register_profile("axon", deadline=None, derandomize=True)
 settings.load_profile("axon")

@@ -24,9 +24,7 @@ from typing import Any, TextIO
 
 from axon_mlir import __version__
 from axon_mlir.errors import AxonError, ExitCode
-
-RECURSION_LIMIT = 20_000
-"""Enough for some thousand nested regions."""
+from axon_mlir.host.interpreter import abandon_memory, long_run
 
 JSON_SCHEMA = 1
 
@@ -48,7 +46,7 @@ def run_tool(
 ) -> int:
     """Run a tool over `argv` (default: the process's) and return its exit code; no exception leaves this function."""
     arguments = list(sys.argv[1:] if argv is None else argv)
-    with _streams(stdin, stdout, stderr), _recursion_limit(), _terminate_on_sigterm(), _recorded_inputs() as inputs:
+    with _streams(stdin, stdout, stderr), long_run(), _terminate_on_sigterm(), _recorded_inputs() as inputs:
         try:
             code = tool(arguments)
             sys.stdout.flush()
@@ -70,6 +68,9 @@ def run_tool(
         except Exception as error:
             _report(_describe_internal_error(name, arguments, inputs, error))
             return int(ExitCode.INTERNAL)
+        finally:
+            if argv is None:
+                abandon_memory()
 
 
 def _code_of_exit(error: SystemExit) -> int:
@@ -182,16 +183,6 @@ def _streams(stdin: TextIO | None, stdout: TextIO | None, stderr: TextIO | None)
         yield
     finally:
         sys.stdin, sys.stdout, sys.stderr = saved
-
-
-@contextlib.contextmanager
-def _recursion_limit() -> Generator[None]:
-    saved = sys.getrecursionlimit()
-    sys.setrecursionlimit(max(saved, RECURSION_LIMIT))
-    try:
-        yield
-    finally:
-        sys.setrecursionlimit(saved)
 
 
 @contextlib.contextmanager

@@ -6,7 +6,6 @@ from __future__ import annotations
 import os
 import resource
 import signal
-import sys
 import tempfile
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -19,9 +18,8 @@ from axon_mlir.fuzz.generate import generate
 from axon_mlir.fuzz.program import Program
 from axon_mlir.fuzz.shrink import shrink
 from axon_mlir.fuzz.trial import BAD, Outcome, Progress, run_trial
+from axon_mlir.host.interpreter import long_run
 from axon_mlir.smt.verdict_cache import SWITCH
-
-RECURSION_LIMIT = 20_000
 
 
 @dataclass(frozen=True)
@@ -108,9 +106,9 @@ def serve(connection: Connection, settings: Settings) -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     # What is proved here is of no use to the user.
     os.environ[SWITCH] = "off"
-    sys.setrecursionlimit(max(sys.getrecursionlimit(), RECURSION_LIMIT))
-    while True:
-        number: int | None = connection.recv()
-        if number is None:
-            return
-        connection.send(try_number(number, settings))
+    with long_run():
+        while True:
+            number: int | None = connection.recv()
+            if number is None:
+                return
+            connection.send(try_number(number, settings))

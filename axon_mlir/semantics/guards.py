@@ -30,7 +30,7 @@ from axon_mlir.semantics.index import (
     nonnegative,
     of_var,
 )
-from axon_mlir.semantics.spelling import outline, spelled
+from axon_mlir.semantics.spelling import alike, outline
 from axon_mlir.semantics.walk import Context, subterms
 
 
@@ -153,7 +153,7 @@ class Guards:
         for length in dict.fromkeys((*_distances(a, b), *shorter, a.extent)):
             here: dict[Size | Var, Index] = {b.var: of_var(Var("k"))}
             there: dict[Size | Var, Index] = {a.var: length + of_var(Var("k"))}
-            if spelled(b.body, here, grouped=False) is not spelled(a.body, there, grouped=False):
+            if not alike(b.body, here, a.body, there):
                 continue
             ranges = [t.at_most(const(0), a.extent), t.at_most(const(0), b.extent), t.equal(length, a.extent)]
             if self.follows(context, t.conj(ranges)):

@@ -18,11 +18,13 @@ from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
+from axon_mlir.semantics.interned import Interned
+
 IndexLike: TypeAlias = "Index | int"
 
 
-@dataclass(frozen=True, slots=True)
-class Size:
+@dataclass(frozen=True, eq=False, slots=True)
+class Size(Interned):
     """A symbolic size: an integer >= 1."""
 
     name: str
@@ -31,8 +33,8 @@ class Size:
         return self.name
 
 
-@dataclass(frozen=True, slots=True)
-class Var:
+@dataclass(frozen=True, eq=False, slots=True)
+class Var(Interned):
     """An index variable; `uid` makes bound variables globally unique, 0 is for free variables of a meaning."""
 
     name: str
@@ -42,8 +44,8 @@ class Var:
         return self.name if self.uid == 0 else f"{self.name}.{self.uid}"
 
 
-@dataclass(frozen=True, slots=True)
-class Div:
+@dataclass(frozen=True, eq=False, slots=True)
+class Div(Interned):
     """Floor division."""
 
     numerator: Index
@@ -53,8 +55,8 @@ class Div:
         return f"(({self.numerator}) // ({self.denominator}))"
 
 
-@dataclass(frozen=True, slots=True)
-class Min:
+@dataclass(frozen=True, eq=False, slots=True)
+class Min(Interned):
     """`min(0, *args)`: a minimum up to translation, so that `min(a, b) - a` and `min(0, b - a)` are one term."""
 
     args: tuple[Index, ...]
@@ -87,16 +89,26 @@ def _atom_key(atom: Atom) -> tuple[int, str, int]:
             return (3, str(atom), 0)
 
 
+class _Keys(dict[Monomial, tuple[tuple[int, str, int], ...]]):
+    """By what the monomials of an index are sorted."""
+
+    def __missing__(self, m: Monomial) -> tuple[tuple[int, str, int], ...]:
+        found = self[m] = tuple(map(_atom_key, m))
+        return found
+
+
+_keys = _Keys()
+
+
 def _monomial_key(term: tuple[Monomial, int]) -> tuple[tuple[int, str, int], ...]:
-    return tuple(map(_atom_key, term[0]))
+    return _keys[term[0]]
 
 
 class Index:
     """An integer polynomial. Build with `const`, `size`, `of_var`, operators, `minimum`, `maximum`."""
 
-    __slots__ = ("_hash", "_symbols", "_text", "terms")
+    __slots__ = ("_symbols", "_text", "terms")
     terms: tuple[tuple[Monomial, int], ...]
-    _hash: int
     _text: str | None
     _symbols: frozenset[Size | Var] | None
     _interned: ClassVar[dict[tuple[tuple[Monomial, int], ...], Index]] = {}
@@ -109,7 +121,6 @@ class Index:
         if found is None:
             found = object.__new__(cls)
             found.terms = items
-            found._hash = hash(items)
             found._text = None
             found._symbols = None
             cls._interned[items] = found
@@ -118,13 +129,10 @@ class Index:
     def __reduce__(self):
         return (Index, (dict(self.terms),))
 
-    def __hash__(self) -> int:
-        return self._hash
+    __hash__ = object.__hash__
 
     def __eq__(self, other: object) -> bool:
-        if isinstance(other, int):
-            return self.terms == Index({(): other}).terms
-        return self is other or (isinstance(other, Index) and self.terms == other.terms)
+        return self is other or (isinstance(other, int) and self is const(other))
 
     def __add__(self, other: IndexLike) -> Index:
         more = index(other).terms

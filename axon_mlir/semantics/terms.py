@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, ClassVar, cast
+from typing import cast
 
 from axon_mlir.semantics.index import NO_SYMBOLS, Index, Size, Var, index, maximum, minimum, of_var
+from axon_mlir.semantics.interned import Interned
 
 NO_NAMES: frozenset[str] = frozenset()
 
@@ -20,34 +21,20 @@ Number = Fraction | str
 """An exact rational, or 'inf' / '-inf'."""
 
 
-class _Interned(type):
-    """Metaclass: constructing an equal term twice gives the same object."""
-
-    _table: ClassVar[dict[tuple[Any, ...], Any]] = {}
-
-    def __call__(cls, *args: Any) -> Any:
-        key = (cls, *args)
-        found = _Interned._table.get(key)
-        if found is None:
-            found = super().__call__(*args)
-            _Interned._table[key] = found
-        return found
-
-
 @dataclass(frozen=True, eq=False, slots=True)
-class Const(metaclass=_Interned):
+class Const(Interned):
     value: Number
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class IndexValue(metaclass=_Interned):
+class IndexValue(Interned):
     """An integer index term used as a real number (a size in `sum / N`)."""
 
     index: Index
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Read(metaclass=_Interned):
+class Read(Interned):
     """An element of an input tensor."""
 
     tensor: str
@@ -55,7 +42,7 @@ class Read(metaclass=_Interned):
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Apply(metaclass=_Interned):
+class Apply(Interned):
     """A scalar function of the table applied to terms."""
 
     function: str
@@ -63,7 +50,7 @@ class Apply(metaclass=_Interned):
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Fold(metaclass=_Interned):
+class Fold(Interned):
     """`monoid over var in [0, extent) of body`."""
 
     monoid: str
@@ -73,7 +60,7 @@ class Fold(metaclass=_Interned):
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Select(metaclass=_Interned):
+class Select(Interned):
     """`if condition then a else b`; the other branch is not looked at."""
 
     condition: Condition
@@ -82,7 +69,7 @@ class Select(metaclass=_Interned):
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class IndexCompare(metaclass=_Interned):
+class IndexCompare(Interned):
     """`left < right`, `left <= right` or `left == right` on indices."""
 
     relation: str
@@ -91,7 +78,7 @@ class IndexCompare(metaclass=_Interned):
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class RealCompare(metaclass=_Interned):
+class RealCompare(Interned):
     """`left < right`, `left <= right` or `left == right` on reals."""
 
     relation: str
@@ -100,17 +87,17 @@ class RealCompare(metaclass=_Interned):
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class And(metaclass=_Interned):
+class And(Interned):
     parts: tuple[Condition, ...]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Or(metaclass=_Interned):
+class Or(Interned):
     parts: tuple[Condition, ...]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Not(metaclass=_Interned):
+class Not(Interned):
     part: Condition
 
 
