@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What a kernel is fed with: normal inputs, and inputs that are known to break kernels.
 
-An adversarial input is a normal one distorted in all its arguments; where the program is not defined on that (a row of
-zeros as a divisor), in one argument only. The kinds: an offset of 100, a few columns a hundred times as large, a row of
-equal elements, a row of zeros, and (for programs with `exp`) the largest magnitudes that `exp` allows in the type.
+Where the elements of an argument are smaller or larger in use (weights), its inputs are scaled by what `axon.scales`
+says. An adversarial input is a normal one distorted in all its arguments; where the program is not defined on that (a
+row of zeros as a divisor), in one argument only. The kinds: an offset of 100, a few columns a hundred times as large,
+a row of equal elements, a row of zeros, and (for programs with `exp`) the largest magnitudes that `exp` allows in the
+type.
 """
 
 from __future__ import annotations
@@ -17,15 +19,20 @@ import numpy as np
 from numpy.typing import NDArray
 from xdsl.dialects.builtin import DictionaryAttr, StringAttr
 from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute
 
+from axon_mlir.errors import AxonError
 from axon_mlir.semantics import terms as t
 from axon_mlir.semantics.denotation import dtype_of
 from axon_mlir.semantics.index import Size, Var, evaluate, parse
-from axon_mlir.semantics.interpret import NUMPY_DTYPES, argument_shapes
+from axon_mlir.semantics.interpret import NUMPY_DTYPES, argument_names, argument_shapes
 from axon_mlir.semantics.shapes import dtype_name, shape_of
 from axon_mlir.semantics.traits import HasMeaning
 
 FLOATS = ("f32", "bf16", "f16")
+
+MAGNITUDES = "axon.scales"
+"""Attribute of a function: how large the elements of some arguments are in use."""
 
 OFFSET = 100.0
 OUTLIER = 100.0
@@ -46,6 +53,8 @@ class Argument:
     name: str
     dtype: str
     rank: int
+    scale: float = 1.0
+    """The standard deviation of its elements, where it is an argument of floats."""
 
     @property
     def is_float(self) -> bool:
@@ -65,10 +74,32 @@ class InputSet:
 
 def arguments_of(func: FuncOp) -> list[Argument]:
     """The run-time arguments of a function."""
+    names, scales = argument_names(func), _scales(func)
     return [
-        Argument(value.name_hint or f"argument {n}", dtype_of(value.type) or dtype_name(value.type), len(shape))
-        for n, (value, shape) in enumerate(zip(func.body.block.args, argument_shapes(func), strict=True))
+        Argument(name, dtype_of(value.type) or dtype_name(value.type), len(shape), scales.get(name, 1.0))
+        for name, value, shape in zip(names, func.body.block.args, argument_shapes(func), strict=True)
     ]
+
+
+def set_scales(func: FuncOp, scales: Mapping[str, float]) -> None:
+    """Say how large the elements of arguments are in use; AxonError for what is no argument of floats."""
+    floats = [a.name for a in arguments_of(func) if a.is_float]
+    for name, scale in scales.items():
+        if name not in floats:
+            accepted = f"the arguments of floats: {', '.join(floats) or 'there are none'}"
+            raise AxonError(f"@{func.sym_name.data} has no argument of floats {name!r}", accepted=accepted)
+        if not 0 < scale < math.inf:
+            raise AxonError(f"{name} cannot be scaled by {scale:g}", accepted="a positive number")
+    if scales:
+        texts: dict[str, Attribute] = {name: StringAttr(repr(scale)) for name, scale in scales.items()}
+        func.attributes[MAGNITUDES] = DictionaryAttr(texts)
+
+
+def _scales(func: FuncOp) -> dict[str, float]:
+    found = func.attributes.get(MAGNITUDES)
+    if not isinstance(found, DictionaryAttr):
+        return {}
+    return {name: float(v.data) for name, v in found.data.items() if isinstance(v, StringAttr)}
 
 
 def shapes_at(func: FuncOp, sizes: Mapping[str, int]) -> list[tuple[int, ...]]:
@@ -78,7 +109,7 @@ def shapes_at(func: FuncOp, sizes: Mapping[str, int]) -> list[tuple[int, ...]]:
 
 
 def normal(func: FuncOp, sizes: Mapping[str, int], seed: int) -> InputSet:
-    """Standard normal floats and small integers, rounded to the arguments' types."""
+    """Normal floats and small integers, rounded to the arguments' types."""
     return InputSet(f"normal, seed {seed}", tuple(_normal(func, sizes, seed)), sizes)
 
 
@@ -110,8 +141,9 @@ def adversarial(func: FuncOp, kind: str, sizes: Mapping[str, int], seed: int) ->
         arrays = _normal(func, sizes, seed)
         source = np.random.default_rng((seed, len(kind)))
         for n in chosen:
-            dtype = arguments[n].dtype
-            arrays[n] = distort(arrays[n].astype(np.float32), source, dtype).astype(NUMPY_DTYPES[dtype])
+            dtype, scale = arguments[n].dtype, np.float32(arguments[n].scale)
+            distorted = distort(arrays[n].astype(np.float32) / scale, source, dtype)
+            arrays[n] = (distorted * scale).astype(NUMPY_DTYPES[dtype])
         yield InputSet(kind, tuple(arrays), sizes, tuple(arguments[n].name for n in chosen))
 
 
@@ -121,7 +153,8 @@ def _normal(func: FuncOp, sizes: Mapping[str, int], seed: int) -> list[Array]:
         source = np.random.default_rng((seed, n))
         dtype = NUMPY_DTYPES[argument.dtype]
         if argument.is_float:
-            arrays.append(source.standard_normal(shape, np.float32).astype(dtype))
+            drawn = source.standard_normal(shape, np.float32)
+            arrays.append((drawn * np.float32(argument.scale)).astype(dtype))
         elif argument.dtype == "i1":
             arrays.append(source.integers(0, 2, shape).astype(dtype))
         else:

@@ -33,6 +33,7 @@ from axon_mlir.autotune.compilation import (
     function_of,
     size_values,
 )
+from axon_mlir.autotune.inputs import set_scales
 from axon_mlir.autotune.output import RESULT, files_in, install, staging
 from axon_mlir.autotune.runner import NAMES, runner_named
 from axon_mlir.cli.arguments import DEFAULT_DEVICE, add_device_argument, add_output_arguments, device
@@ -65,6 +66,15 @@ def register(subparsers: Subparsers) -> None:
         help="an argument of a NumPy function: bf16[4096,1024], f32 (run-time scalar), 2.5 (constant); "
         "name=SPEC for a certain parameter",
     )
+    parser.add_argument(
+        "--scale",
+        dest="scales",
+        metavar="NAME=NUMBER",
+        action="append",
+        default=[],
+        help="how large the elements of an argument are in use, such as wq=0.02: the standard deviation of those that "
+        "the kernel is checked on (default 1)",
+    )
     add_device_argument(parser, default=None)
     parser.add_argument("--runner", choices=NAMES, default="sim", help="where the kernel is executed (default sim)")
     parser.add_argument("--seed", type=int, default=0, help="of the inputs that the kernel is checked on (default 0)")
@@ -84,6 +94,7 @@ def run(args: Namespace) -> int:
         view.began("trace" if traced else "source", None)
         module = load_program(args.source, args.args)
         seconds = time.monotonic() - started if traced else None
+        set_scales(function_of(module), _scales(args.scales))
         target = Path(args.output or Path(OUTPUT) / function_of(module).sym_name.data)
         size_values(function_of(module))
         with staging(target) as folder:
@@ -102,6 +113,18 @@ def run(args: Namespace) -> int:
     if not args.quiet:
         view.report(done, target)
     return ExitCode.OK
+
+
+def _scales(texts: Sequence[str]) -> dict[str, float]:
+    """Names of arguments, and numbers."""
+    out: dict[str, float] = {}
+    for text in texts:
+        name, _, number = text.partition("=")
+        try:
+            out[name] = float(number)
+        except ValueError:
+            raise AxonError(f"--scale {text}: no number", accepted="NAME=NUMBER, such as wq=0.02") from None
+    return out
 
 
 def _device(module: ModuleOp, given: str | None) -> str:

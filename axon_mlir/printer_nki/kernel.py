@@ -37,7 +37,8 @@ from axon_mlir.semantics import terms as t
 from axon_mlir.semantics.denotation import dtype_of, place
 from axon_mlir.semantics.functions import MONOIDS
 from axon_mlir.semantics.index import Index, Size, Var, const, parse, size
-from axon_mlir.semantics.shapes import dtype_name, is_tensor, shape_of, strings_of
+from axon_mlir.semantics.interpret import argument_names
+from axon_mlir.semantics.shapes import dtype_name, is_tensor, shape_of
 from axon_mlir.targets import CallConstant, CallRows, DType, Form
 from axon_mlir.targets.rules import KindRule
 
@@ -92,7 +93,7 @@ class KernelPrinter:
     def text(self) -> str:
         """The kernel, without imports."""
         func = self.func
-        parameters = [self.names.take(name) for name in _parameters(func)]
+        parameters = [self.names.take(name) for name in argument_names(func)]
         for arg, parameter in zip(func.body.block.args, parameters, strict=True):
             self.variables[cast(Root, self.aliasing.slot(arg))] = parameter
         self.emit("@nki.jit")
@@ -458,13 +459,3 @@ def _overwriting(form: Form, forms: Sequence[Form]) -> tuple[str, str] | None:
 def kernel_name(func: FuncOp) -> str:
     """The Python name of a function's kernel."""
     return Names().take(func.sym_name.data)
-
-
-def _parameters(func: FuncOp) -> list[str]:
-    """Names of the arguments."""
-    args = func.body.block.args
-    found = func.attributes.get("axon.arguments")
-    named = strings_of(found) or ()
-    if len(named) == len(args):
-        return list(named)
-    return [a.name_hint or f"in{n}" for n, a in enumerate(args)]

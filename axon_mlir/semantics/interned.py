@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from typing import Any, ClassVar
 
 
@@ -17,8 +16,9 @@ class _Once(type):
         found = _Once._table.get(key)
         if found is None:
             found = super().__call__(*args)
-            # What is left to a default is the same value as what says it.
-            found = _Once._table.setdefault((cls, *_parts(found)), found)
+            if len(args) < len(_names(cls)):
+                # What is left to a default is the same value as what says it.
+                found = _Once._table.setdefault((cls, *_parts(found)), found)
             _Once._table[key] = found
         return found
 
@@ -32,5 +32,10 @@ class Interned(metaclass=_Once):
         return type(self), _parts(self)
 
 
+def _names(cls: Any) -> tuple[str, ...]:
+    """The names of a dataclass's fields."""
+    return cls.__match_args__
+
+
 def _parts(value: Any) -> tuple[Any, ...]:
-    return tuple(getattr(value, f.name) for f in fields(value))
+    return tuple(getattr(value, name) for name in _names(value))

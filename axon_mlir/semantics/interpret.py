@@ -22,7 +22,7 @@ from axon_mlir.semantics.denotation import dtype_of, place
 from axon_mlir.semantics.domains import Domain, Field, Floats, Rationals
 from axon_mlir.semantics.index import Index, Size, Var, evaluate
 from axon_mlir.semantics.meaning import OpMeaning
-from axon_mlir.semantics.shapes import is_tensor, shape_of
+from axon_mlir.semantics.shapes import is_tensor, shape_of, strings_of
 from axon_mlir.semantics.traits import HasMeaning
 
 NUMPY_DTYPES: dict[str, np.dtype[Any]] = {
@@ -230,6 +230,15 @@ def solve_sizes(
 def argument_shapes(func: FuncOp) -> list[tuple[Index, ...]]:
     """The symbolic shapes of a function's arguments (rank 0 for scalars)."""
     return [shape_of(a.type) if is_tensor(a.type) else () for a in func.body.block.args]
+
+
+def argument_names(func: FuncOp) -> list[str]:
+    """What a function's arguments are called: in its source (`axon.arguments`), in the IR, or by their place."""
+    arguments = func.body.block.args
+    given = strings_of(func.attributes.get("axon.arguments")) or ()
+    if len(given) == len(arguments):
+        return list(given)
+    return [a.name_hint or f"in{n}" for n, a in enumerate(arguments)]
 
 
 def evaluate_function(

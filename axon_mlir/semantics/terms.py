@@ -440,15 +440,15 @@ def _free_of(t: Term | Condition) -> frozenset[Size | Var]:
         case Fold(_, v, n, body):
             return n.symbols() | (free_symbols(body) - {v})
         case Select(c, a, b):
-            return _free_of(c) | free_symbols(a) | free_symbols(b)
+            return free_symbols(c) | free_symbols(a) | free_symbols(b)
         case IndexCompare(_, a, b):
             return a.symbols() | b.symbols()
         case RealCompare(_, a, b):
             return free_symbols(a) | free_symbols(b)
         case And(parts) | Or(parts):
-            return NO_SYMBOLS.union(*(_free_of(p) for p in parts))
+            return NO_SYMBOLS.union(*(free_symbols(p) for p in parts))
         case Not(p):
-            return _free_of(p)
+            return free_symbols(p)
 
 
 def tensors_of(t: Term | Condition) -> frozenset[str]:

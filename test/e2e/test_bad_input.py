@@ -95,6 +95,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("program.py:double --arg f32[4,4] --runner gpu", "invalid choice: 'gpu'"),
         ("program.py:double --arg f32[4,4] --runner neuron", "runner 'neuron' is not supported: missing here: "),
         ("program.py:double --arg f32[4,4] --seed -1", "--seed must not be negative"),
+        ("program.py:double --arg f32[4,4] --scale x", "--scale x: no number"),
+        ("program.py:double --arg f32[4,4] --scale y=0.1", "no argument of floats 'y'"),
         ("program.py:double --arg f32[4,4] --seed one", "invalid int value: 'one'"),
         ("program.py:double --arg f32[4,4] --budget 3", "unrecognized arguments: --budget 3"),
         ("program.py:double --arg f32[4,4] -o file", "file: error: is not a folder"),

@@ -121,6 +121,29 @@ def test_an_undefined_distortion_is_tried_on_one_argument_at_a_time() -> None:
     assert found == [("x", "d"), ("x",), ("d",)]
 
 
+def scaled_weights() -> FuncOp:
+    return function(lambda x, w, n: x @ w * n, "f32[40,30]", "f32[30,20]", "i32")
+
+
+def test_an_argument_is_as_large_as_it_is_in_use() -> None:
+    func, sizes = scaled_weights(), {"x0": 40, "x1": 30, "w1": 20}
+    inputs.set_scales(func, {"w": 0.01})
+    x, w, _ = inputs.normal(func, sizes, 3).arrays
+    assert 0.9 < np.std(x) < 1.1 and 0.009 < np.std(w) < 0.011
+    (_, offset, _), *_ = (found.arrays for found in inputs.adversarial(func, "offset 100", sizes, 3))
+    assert 0.9 < np.mean(offset) < 1.1
+
+
+@pytest.mark.parametrize(
+    "scales, accepted",
+    [({"v": 0.1}, "x, w"), ({"n": 0.1}, "x, w"), ({"w": 0.0}, "a positive"), ({"w": float("inf")}, "a positive")],
+)
+def test_what_cannot_be_scaled(scales: dict[str, float], accepted: str) -> None:
+    with pytest.raises(AxonError) as error:
+        inputs.set_scales(scaled_weights(), scales)
+    assert accepted in (error.value.accepted or "")
+
+
 def test_few_elements_may_be_off_by_roundings_of_the_type() -> None:
     func = function(lambda x: x * 3.0, "bf16[1,1]")
     wide = function(lambda x: x * 3.0, "bf16[8,16]")
