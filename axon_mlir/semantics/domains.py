@@ -117,6 +117,26 @@ def Float32() -> Floats:
     return Floats(np.float32)
 
 
+class InOrder(Floats):
+    """Floats whose sums are added up one term after the other, as an accumulator does it."""
+
+    def fold(self, monoid: str, array: np.ndarray) -> np.ndarray:
+        return self.scan(monoid, array)[-1] if array.shape[0] else super().fold(monoid, array)
+
+    def einsum(self, spec: str, arrays: Sequence[np.ndarray]) -> np.ndarray:
+        left, out = spec.split("->")
+        ins = left.split(",")
+        sizes = {c: n for letters, a in zip(ins, arrays, strict=True) for c, n in zip(letters, a.shape, strict=True)}
+        summed = [c for c in sizes if c not in out]
+        kept = ",".join("".join(c for c in letters if c not in summed) for letters in ins)
+        total = np.zeros([sizes[c] for c in out], self.dtype)
+        for places in np.ndindex(*(sizes[c] for c in summed)):
+            at = dict(zip(summed, places, strict=True))
+            views = [a[tuple(at.get(c, slice(None)) for c in letters)] for letters, a in zip(ins, arrays, strict=True)]
+            total += np.einsum(f"{kept}->{out}", *views)
+        return total
+
+
 def _einsum(spec: str, arrays: Sequence[np.ndarray]) -> np.ndarray:
     left, out = spec.split("->")
     ins = left.split(",")

@@ -153,6 +153,25 @@ def test_few_elements_may_be_off_by_roundings_of_the_type() -> None:
     assert few.tolerances == (2 * 2.0**-8,) and many.tolerances == (0.0,)
 
 
+def test_few_elements_may_be_off_by_roundings_of_what_they_are_computed_from() -> None:
+    func = function(lambda x: (x * 3.0).astype(np.float32) + 1, "f16[1,1]")
+    assert Yardstick.of(func, [np.ones((1, 1), np.float16)]).tolerances == (2 * 2.0**-11,)
+
+
+def test_sums_may_be_added_up_one_term_after_the_other() -> None:
+    """Large terms that cancel: how far off a sum is depends on its order."""
+    func = function(lambda x, y: (x @ y)[1:] - (x @ y)[:-1], "f32[9,2000]", "f32[2000,8]")
+    x, y = (np.random.default_rng(n).random(shape, np.float32) + 100 for n, shape in enumerate([(9, 2000), (2000, 8)]))
+    yardstick = Yardstick.of(func, [x, y])
+    product = np.zeros((9, 8), np.float32)
+    for k in range(2000):
+        product += np.outer(x[:, k], y[k])
+    one_by_one = product[1:] - product[:-1]
+    error, tolerance, reason = yardstick.judge([one_by_one])
+    assert error > yardstick.tolerances[0] and error < tolerance and not reason
+    assert yardstick.judge([yardstick.references[0] * (1 + 1.1 * tolerance)])[2]
+
+
 def test_roundings_of_nothing_have_no_relative_error() -> None:
     yardstick = Yardstick.of(function(lambda x: (x + 1) - 1 - x, "f32[4]"), [np.full(4, 0.1, np.float32)])
     assert yardstick.undefined == "output 0 is zero, and the program in f32 is off by its roundings"
