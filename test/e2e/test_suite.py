@@ -31,15 +31,9 @@ def selection() -> Iterator[Case]:
         if "rank" in benchmark.name:
             yield benchmark, (first, second)[number % 2], benchmark.dtypes[number % len(benchmark.dtypes)]
             continue
-        if benchmark.name in SLOW:
-            yield benchmark, second, "bf16"
-            continue
         one, other = DTYPES if number % 2 else reversed(DTYPES)
         yield from ((benchmark, first, one), (benchmark, second, other))
 
-
-SLOW = {"M24 decoder_layer"}
-"""Programs whose first shape and other type are for the audit: minutes of processor time."""
 
 CASES = list(cases(quick=False) if AUDIT else selection())
 
@@ -48,7 +42,7 @@ def test_every_program_of_the_list_is_there() -> None:
     """S01 to S12 and M01 to M24, each at two shapes and in two types at least."""
     names = {f"S{n:02}" for n in range(1, 13)} | {f"M{n:02}" for n in range(1, 25)}
     assert {b.name.split()[0] for b in BENCHMARKS} == names
-    for name in names if AUDIT else names - {name.split()[0] for name in SLOW}:
+    for name in names:
         own = [(shape, dtype) for b, shape, dtype in CASES if b.name.startswith(name)]
         assert len({shape for shape, _ in own}) > 1 and {dtype for _, dtype in own} >= {"f32", "bf16"}, name
     functions = {name for name in vars(PROGRAMS) if name.startswith("ref_")}

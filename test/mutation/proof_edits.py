@@ -98,6 +98,8 @@ def _operands(op: TensorHlOp, name: str) -> Edits:
     for n, type_ in enumerate(types):
         if type_ == op.results[0].type:
             yield "dropped", f"{name}: operand {n} alone", _keep(n)
+        if name in COMMUTE[:2]:
+            yield "doubled", f"{name}: operand {n} twice", _twice(n, name)
         shape = shape_of(type_)
         if len(shape) >= 2 and shape[-1] == shape[-2]:
             order = (*range(len(shape) - 2), len(shape) - 1, len(shape) - 2)
@@ -112,6 +114,15 @@ def _exchange(op: Any) -> None:
 def _keep(n: int) -> Edit:
     def edit(op: Any) -> None:
         op.results[0].replace_all_uses_with(op.operands[n])
+
+    return edit
+
+
+def _twice(n: int, name: str) -> Edit:
+    """An operand that is combined twice."""
+
+    def edit(op: Any) -> None:
+        _set_operand(op, n, OPERATIONS[name](op.operands[n], op.operands[n]))
 
     return edit
 

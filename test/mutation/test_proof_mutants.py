@@ -52,7 +52,7 @@ SQUARE = ("axis", "axes exchanged", "permutation", "broadcast", "contraction", "
 PER_OPERATOR, PER_GOAL = 2, 1
 """No pair gives more mutants of one kind."""
 KINDS = {
-    "operator", "function", "operands", "dropped", "axes exchanged", "mask inverted", "mask shifted", "mask",
+    "operator", "function", "operands", "dropped", "doubled", "axes exchanged", "mask inverted", "mask shifted", "mask",
     "concat order", "monoid", "predicate", "strictness", "axis", "permutation", "broadcast", "contraction", "constant",
     "eps dropped", "size", "sizes confused", "padding", "offset", "step", "pairing", "position shifted",
     "range shortened", "scan exclusive", *CASTS,
