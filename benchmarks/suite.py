@@ -223,6 +223,7 @@ BENCHMARKS = (
     ),
     Benchmark("M19 dq_mm", "ref_dq_mm", "MKN", "MK M1 KN 1N", ("16x4096x14336",)),
     Benchmark("M19 dq_mm, int8", "ref_dq_mm", "MKN", "i8:MK M1 i8:KN 1N", ("16x4096x14336",)),
+    Benchmark("M19 dq_mm, fp8", "ref_dq_mm", "MKN", "f8E4M3:MK M1 f8E4M3:KN 1N", ("16x4096x14336",)),
     Benchmark("M19 dq_zero", "ref_dq_zero", "MKN", "MK KN 1N 1N", ("16x4096x14336",)),
     Benchmark(
         "M20 moe",

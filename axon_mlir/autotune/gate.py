@@ -5,7 +5,7 @@ The error is the relative L2 distance of each output. It may be
 
 * for fp32 outputs: 2e-5, or twice the error of the program itself, each operation rounded to its type, where that is
   larger;
-* for bf16 and fp16 outputs: twice the error of the program with inputs, outputs, the factors of contractions (a
+* for outputs of shorter floats: twice the error of the program with inputs, outputs, the factors of contractions (a
   multiplier array takes them so) and conversions in their types, and fp32 otherwise;
 * for integers and truth values: zero.
 
@@ -45,6 +45,7 @@ from axon_mlir.errors import AxonError
 from axon_mlir.semantics.denotation import dtype_of
 from axon_mlir.semantics.domains import Float32, Float64, Floats, InOrder
 from axon_mlir.semantics.interpret import NUMPY_DTYPES, evaluate_function
+from axon_mlir.semantics.roundings import BITS
 from axon_mlir.semantics.shapes import dtype_name
 from axon_mlir.sim import HardwareViolation, RunResult
 
@@ -58,7 +59,7 @@ SCALES = (4, 16, 64)
 FEW = 64
 SMOOTH = 0.75
 """What an input's rounding does to a smooth program is half of what two do; more than this part is a jump."""
-UNIT_ROUNDOFF = {"f32": 2.0**-24, "bf16": 2.0**-8, "f16": 2.0**-11}
+UNIT_ROUNDOFF = {name: 2.0**-bits for name, bits in BITS.items() if name != "f64"}
 
 Array = NDArray[Any]
 Status = Literal["passed", "failed", "skipped", "out of range"]

@@ -29,7 +29,7 @@ from axon_mlir.semantics.interpret import NUMPY_DTYPES, argument_names, argument
 from axon_mlir.semantics.shapes import dtype_name, shape_of
 from axon_mlir.semantics.traits import HasMeaning
 
-FLOATS = ("f32", "bf16", "f16")
+FLOATS = ("f32", "bf16", "f16", "f8E4M3", "f8E5M2")
 
 MAGNITUDES = "axon.scales"
 """Attribute of a function: how large the elements of some arguments are in use."""
@@ -39,7 +39,7 @@ OUTLIER = 100.0
 CONSTANT = 1.5
 """The elements of the constant row."""
 
-EXP_LIMIT = {"f32": 88.0, "bf16": 88.0, "f16": 11.0}
+EXP_LIMIT = {"f32": 88.0, "bf16": 88.0, "f16": 11.0, "f8E4M3": 5.0, "f8E5M2": 10.0}
 """The largest whole number whose exponential the type holds."""
 
 Array = NDArray[Any]

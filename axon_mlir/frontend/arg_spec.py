@@ -16,11 +16,14 @@ ACCEPTED = (
     "bf16[4096,1024], f32[M,1], f32[G*R,S,2*H], f32[M,P+Q], f32 (run-time scalar), 2.5 (constant), "
     "size[P] (a size as a number), each optionally name=..."
 )
-DTYPES = ("f32", "bf16", "f16", "i32", "i8", "i1")
+DTYPES = ("f32", "bf16", "f16", "f8E4M3", "f8E5M2", "i32", "i8", "i1")
 """Element types that a program may have as inputs."""
 
 _REFUSED = {"f64": "float64", "i64": "int64", "float64": "float64", "int64": "int64", "double": "float64"}
-_SPELLINGS = {"float32": "f32", "bfloat16": "bf16", "float16": "f16", "int32": "i32", "int8": "i8", "bool": "i1"}
+_SPELLINGS = {
+    "float32": "f32", "bfloat16": "bf16", "float16": "f16", "float8_e4m3": "f8E4M3", "float8_e5m2": "f8E5M2",
+    "f8e4m3": "f8E4M3", "f8e5m2": "f8E5M2", "int32": "i32", "int8": "i8", "bool": "i1",
+}  # fmt: skip
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _TENSOR = re.compile(r"([A-Za-z]\w*)\s*(?:\[(.*)\])?")
 

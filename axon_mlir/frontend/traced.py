@@ -67,6 +67,8 @@ DTYPES: dict[str, np.dtype[Any]] = {
     "f32": np.dtype(np.float32),
     "bf16": np.dtype(ml_dtypes.bfloat16),
     "f16": np.dtype(np.float16),
+    "f8E4M3": np.dtype(ml_dtypes.float8_e4m3),
+    "f8E5M2": np.dtype(ml_dtypes.float8_e5m2),
     "i32": np.dtype(np.int32),
     "i8": np.dtype(np.int8),
     "i1": np.dtype(np.bool_),

@@ -116,7 +116,7 @@ SHORT_NAMES = {
     "bool": "bool_",
     "i1": "bool_",
 }
-"""Names of the command line and of IR types, beside the kernel language's own."""
+"""Names of the command line and of IR types (`f8E4M3`, in any case of letters), beside the kernel language's own."""
 
 
 def dtype_of(value: object) -> DType:
@@ -124,7 +124,7 @@ def dtype_of(value: object) -> DType:
     if isinstance(value, DType):
         return value
     name = value if isinstance(value, str) else np.dtype(value).name  # pyright: ignore[reportArgumentType, reportCallIssue, reportUnknownMemberType, reportUnknownVariableType]
-    name = SHORT_NAMES.get(str(name), str(name))  # pyright: ignore[reportUnknownArgumentType]
+    name = SHORT_NAMES.get(str(name).lower(), str(name))  # pyright: ignore[reportUnknownArgumentType]
     found = DTYPES.get(name)
     if found is None:
         raise AxonError(f"element type {name} does not exist on the device", accepted=", ".join(DTYPES))

@@ -30,7 +30,7 @@ from axon_mlir.transforms.tiling.separation import Materialise, Separation, Spel
 
 CAST = "tensor_hl.cast"
 """The operation that a program's conversions are."""
-SHORT = ("bf16", "f16")
+SHORT = ("bf16", "f16", "f8E4M3", "f8E5M2")
 """Types that round what fp32 holds."""
 FEW = 8
 """A dimension of no more elements is rather taken one at a time than another one."""

@@ -28,6 +28,7 @@ from axon_mlir.dialects.trn_isa import device_of, size_values
 from axon_mlir.targets import Device
 from axon_mlir.transforms.tiling.capacity import FREE_STEP, default_steps, fits
 from axon_mlir.transforms.tiling.nest import COPY, TRANSPOSE, Leaf, LoopKey, Nest, collect, emit, replace_functions
+from axon_mlir.transforms.tiling.program import SHORT
 from axon_mlir.transforms.tiling.structure import Structure, structure_of
 from axon_mlir.transforms.tiling.tile_symbolic import FREE, ROLES
 
@@ -167,7 +168,7 @@ class _Fuser:
         fixed = {n for x in leaves if x.kind == "store" or on_engine(x) or x.text == TRANSPOSE for n in x.ins}
         leaves = [
             replace(x, dtype="f32")
-            if x.kind == "compute" and x.name not in fixed and x.text != TRANSPOSE and x.dtype in ("bf16", "f16")
+            if x.kind == "compute" and x.name not in fixed and x.text != TRANSPOSE and x.dtype in SHORT
             else x
             for x in leaves
         ]
