@@ -41,7 +41,11 @@ def part_by_part(
         stated = same.stated(c)
         if t.FALSE in c.context or stated in given or same.holds(c):
             continue
-        if not any(same.says(k, stated) for k in given):
+        # What has most in common comes first: to tell two conditions apart takes long.
+        parts = set(subterms(stated[-1]))
+        candidates = [k for k in given if k[:-1] == stated[:-1]]
+        candidates.sort(key=lambda k: len(parts.intersection(subterms(k[-1]))), reverse=True)
+        if not any(same.equal(k[-1], stated[-1]) for k in candidates):
             left.append(c)
     lemmas |= same.lemmas
     return equal, left
@@ -82,10 +86,6 @@ class Congruence:
         extents = tuple(n.substitute(names) for _, n in c.binders)
         context = frozenset(t.substitute_conditions(c.context, names))
         return c.kind, extents, context, self.key(t.substitute(c.argument, names))
-
-    def says(self, known: Stated, wanted: Stated) -> bool:
-        """Whether one condition is another."""
-        return known[:-1] == wanted[:-1] and self.equal(known[-1], wanted[-1])
 
     def key(self, x: t.Term) -> t.Term:
         """The term with its fold variables named by how deep their folds are nested, and comparisons of indices in one
@@ -142,6 +142,9 @@ class Congruence:
                     meant[1] is not None and self._parts(x, self.key(meant[1]))
                 )
             case t.Fold(m, v, n, a), t.Fold(k, w, e, b) if (m, n) == (k, e):
+                if v == w:
+                    # Named by its height: nothing inside is bound to it.
+                    return self.equal(a, b)
                 # One variable for both, which is bound nowhere.
                 own = of_var(fresh_var("k"))
                 return self.equal(t.substitute(a, {v: own}), t.substitute(b, {w: own}))
