@@ -354,6 +354,14 @@ class View:
     """The base's new value, from the base and the view's new value; None where NumPy may have copied, or refuses."""
 
 
+def _same_place(a: Any, b: Any) -> bool:
+    """Whether two subscripts are one: from Python 3.12 on, `y[i:j] += z` makes its slice twice."""
+    if isinstance(a, slice) and isinstance(b, slice):
+        one, other = cast("slice[Any, Any, Any]", a), cast("slice[Any, Any, Any]", b)
+        return one.start is other.start and one.stop is other.stop and one.step is other.step
+    return a is b
+
+
 class TracedTensor(Traced):
     """Stands for an array. `weak`: its type gives way to any other (Python scalars, and what comes from them alone).
 
@@ -493,7 +501,7 @@ class TracedTensor(Traced):
         if isinstance(value, TracedTensor) and value._view is not None and value._taken is not None:
             # `y[key] += z` has assigned to the view `y[key]` already.
             whose, where = value._taken
-            if whose is self and where is key:
+            if whose is self and _same_place(where, key):
                 return
         METHODS["setitem"](self, key, value)
 
