@@ -13,11 +13,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from xdsl.dialects.builtin import DictionaryAttr, StringAttr
+from xdsl.dialects.builtin import AnyFloat, DictionaryAttr, FloatAttr, StringAttr, f64
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 
@@ -82,24 +82,27 @@ def arguments_of(func: FuncOp) -> list[Argument]:
 
 
 def set_scales(func: FuncOp, scales: Mapping[str, float]) -> None:
-    """Say how large the elements of arguments are in use; AxonError for what is no argument of floats."""
+    """Say how large the elements of arguments are in use; AxonError for what is no argument of floats, or no scale."""
+    if scales:
+        texts: dict[str, Attribute] = {name: FloatAttr(scale, f64) for name, scale in scales.items()}
+        func.attributes[MAGNITUDES] = DictionaryAttr(texts)
     floats = [a.name for a in arguments_of(func) if a.is_float]
-    for name, scale in scales.items():
+    for name in _scales(func):
         if name not in floats:
             accepted = f"the arguments of floats: {', '.join(floats) or 'there are none'}"
             raise AxonError(f"@{func.sym_name.data} has no argument of floats {name!r}", accepted=accepted)
-        if not 0 < scale < math.inf:
-            raise AxonError(f"{name} cannot be scaled by {scale:g}", accepted="a positive number")
-    if scales:
-        texts: dict[str, Attribute] = {name: StringAttr(repr(scale)) for name, scale in scales.items()}
-        func.attributes[MAGNITUDES] = DictionaryAttr(texts)
 
 
 def _scales(func: FuncOp) -> dict[str, float]:
     found = func.attributes.get(MAGNITUDES)
-    if not isinstance(found, DictionaryAttr):
-        return {}
-    return {name: float(v.data) for name, v in found.data.items() if isinstance(v, StringAttr)}
+    out: dict[str, float] = {}
+    for name, value in found.data.items() if isinstance(found, DictionaryAttr) else ():
+        number = cast("FloatAttr[AnyFloat]", value).value.data if isinstance(value, FloatAttr) else math.nan
+        if not 0 < number < math.inf:
+            text = f"{number:g}" if isinstance(value, FloatAttr) else str(value)
+            raise AxonError(f"{name} of @{func.sym_name.data} cannot be scaled by {text}", accepted="a positive number")
+        out[name] = number
+    return out
 
 
 def shapes_at(func: FuncOp, sizes: Mapping[str, int]) -> list[tuple[int, ...]]:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from xdsl.dialects.builtin import DictionaryAttr, StringAttr
 from xdsl.dialects.func import FuncOp
 
 from axon_mlir.autotune import inputs
@@ -142,6 +143,13 @@ def test_what_cannot_be_scaled(scales: dict[str, float], accepted: str) -> None:
     with pytest.raises(AxonError) as error:
         inputs.set_scales(scaled_weights(), scales)
     assert accepted in (error.value.accepted or "")
+
+
+def test_a_scale_in_ir_is_a_number() -> None:
+    func = scaled_weights()
+    func.attributes[inputs.MAGNITUDES] = DictionaryAttr({"w": StringAttr("small")})
+    with pytest.raises(AxonError, match='w of @<lambda> cannot be scaled by "small"'):
+        inputs.set_scales(func, {})
 
 
 def test_few_elements_may_be_off_by_roundings_of_the_type() -> None:
