@@ -100,6 +100,7 @@ parity
  sign | x:Real c:Real | (> c 0.0) | (= (ite (> (* c x) 0.0) 1.0 (ite (< (* c x) 0.0) (- 1.0) 0.0)) (ite (> x 0.0) 1.0 (ite (< x 0.0) (- 1.0) 0.0)))
 whole
  floor | x:Real n:Int f:Int g:Int | (<= (to_real f) x); (<= (to_real g) (+ x (to_real n))); (< x (+ (to_real f) 1.0)); (< (+ x (to_real n)) (+ (to_real g) 1.0)) | (= g (+ f n))
+ round | n:Int f:Int | (<= (* 2 (- f n)) 1); (<= (* 2 (- n f)) 1) | (= f n)
 max-join
  for max min
  fold {} of {op} | TWO | S: (f @); T: (g @); U: join[(f @), (g @)] | (= (U @) join[(S @), (T @)])

@@ -213,7 +213,10 @@ class Guards:
                         return t.FALSE
                     if q != t.TRUE:
                         out.append(q)
-                return t.conj(out)
+                # What a remainder decides leaves wherever it stands.
+                known = [q for q in out if isinstance(q, t.IndexCompare) and q.relation == "==" and _by_numbers(q)]
+                rest = [q for q in out if q in known or not self.follows((*context, *known), q)] if known else out
+                return t.conj(rest)
             case t.Or(parts):
                 return t.disj([self.condition(p, context) for p in parts])
             case t.Not(p):
@@ -226,7 +229,21 @@ class Guards:
                         return t.TRUE
                     if known is not None and self.follows(context, t.negate(known)):
                         return t.FALSE
-                return c
+                return self._plain(c, context)
+
+    def _plain(self, c: t.IndexCompare, context: Context) -> t.Condition:
+        """A comparison with a quotient by a number in one form: what a remainder is at least, it is; `q <= n // d` as
+        `q * d <= n`."""
+        gap = c.right - c.left - (c.relation == "<")
+        if c.relation == "==" or not _by_numbers(c):
+            return c
+        if self.follows(context, t.at_most(gap, const(0))):
+            return t.equal(gap, const(0))
+        plain = undivided(c)
+        if not isinstance(plain, t.IndexCompare):
+            return c
+        # On one side: what a loop's variable leaves there must not be seen on the other.
+        return t.at_most(const(0), plain.right - plain.left - (plain.relation == "<"))
 
     def _compare(self, relation: str, a: t.Term, b: t.Term, context: Context) -> t.Condition:
         """A comparison of reals that is one of integers, or of a choice between numbers with a number, in simpler
@@ -244,6 +261,13 @@ class Guards:
                     c = self.condition(chosen.condition, context)
                     return then if then == otherwise else c if then == t.TRUE else t.negate(c)
         return t.RealCompare(relation, a, b)
+
+
+def _by_numbers(c: t.IndexCompare) -> bool:
+    """Whether a comparison holds a quotient by a number."""
+    return any(
+        isinstance(a, Div) and a.denominator.constant is not None for m, _ in (c.right - c.left).terms for a in m
+    )
 
 
 def undivided(c: t.IndexCompare) -> t.Condition | None:

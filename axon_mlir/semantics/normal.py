@@ -52,7 +52,7 @@ LEMMAS: dict[str, str] = {
     "max-exp": "max(k < n: exp(f[k])) = exp(max(k < n: f[k]))",
     "max-monotone": "max(k < n: h(f[k])) = h(max(k < n: f[k])), h rising; = h(min(k < n: f[k])), h falling",
     "parity": "h(-x) = -h(x), h odd; h(-x) = h(x), h even; sign(c * x) = sign(x), c > 0",
-    "whole": "floor(x + n) = floor(x) + n, n whole",
+    "whole": "floor(x + n) = floor(x) + n, round(n) = n, n whole",
     "max-join": "max(k < n: max(f[k], g[k])) = max(max(k < n: f[k]), max(k < n: g[k]))",
     "max-exchange": "max(k < n: max(l < m: f[k, l])) = max(l < m: max(k < n: f[k, l]))",
     "split": "fold(k < p + q: f[k]) = fold(k < p: f[k]) + fold(k < q: f[p + k])",
@@ -987,6 +987,9 @@ class Normalizer:
             return self._of_whole(function, args[0])
         if function == "round" and args[0].constant is not None:
             return constant(Fraction(round(args[0].constant)))
+        if function == "round" and all(_is_whole_part(m, c) for m, c in args[0].terms):
+            self.lemmas.add("whole")
+            return args[0]
         if function in ODD | EVEN and args[0].terms:
             return self._with_parity(function, args[0])
         self.lemmas.add("congruence")
@@ -999,7 +1002,7 @@ class Normalizer:
         for m, c in x.terms:
             if not m:
                 whole[m] = Fraction(c.numerator // c.denominator)
-            elif c.denominator == 1 and all(_is_whole(a) and e > 0 and e.denominator == 1 for a, e in m):
+            elif _is_whole_part(m, c):
                 whole[m] = c
         outside = make_poly(whole)
         inside = self.add(x, self.scale(outside, Fraction(-1)))
@@ -1630,6 +1633,11 @@ def _definition(function: str) -> t.Term:
     text = FUNCTIONS[function].definition
     assert text is not None
     return parse_scalar(text, lambda name: t.Read(name, ()) if name in "xyz" else None)
+
+
+def _is_whole_part(m: Mono, c: Fraction) -> bool:
+    """Whether so many times a monomial are a whole number."""
+    return c.denominator == 1 and all(_is_whole(a) and e > 0 and e.denominator == 1 for a, e in m)
 
 
 def _is_whole(a: Atom) -> bool:

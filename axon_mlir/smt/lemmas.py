@@ -493,6 +493,9 @@ def _whole(b: _Builder) -> None:
     held = [f"(<= (to_real {f}) {x})" for f, x in (("f", "x"), ("g", "(+ x (to_real n))"))]
     held += [f"(< {x} (+ (to_real {f}) 1.0))" for f, x in (("f", "x"), ("g", "(+ x (to_real n))"))]
     b.add("floor", "x:Real n:Int f:Int g:Int", held, "(= g (+ f n))")
+    # f is a whole number nearest to n.
+    near = [f"(<= (* 2 (- {a} {b})) 1)" for a, b in (("f", "n"), ("n", "f"))]
+    b.add("round", "n:Int f:Int", near, "(= f n)")
 
 
 _PROOFS = {

@@ -217,3 +217,50 @@ def test_a_choice_between_numbers_compared_with_a_number(
 def test_a_choice_between_other_terms_stays_compared() -> None:
     c = t.RealCompare("==", t.select(t.less(o, B), read(o), t.ZERO), t.ZERO)
     assert Resolver().condition(c, CONTEXT) == c
+
+
+K = Var("k", 9007)
+k = of_var(K)
+HALF = (k + 1) // 2
+SAME_PLACES = (
+    # Every second element, from the second on: by a remainder, by what a quotient leaves, in another order.
+    t.conj([t.at_most(const(1), k), t.equal(k + 1 - 2 * HALF, const(0))]),
+    t.conj([t.at_most(const(0), HALF - 1), t.less(k, 2 * HALF)]),
+    t.conj([t.less(k, 2 * HALF), t.less(const(0), HALF)]),
+    t.conj([t.at_most(k + 1, 2 * HALF), t.at_most(const(2), k + 1)]),
+)
+
+
+@pytest.mark.parametrize("places", SAME_PLACES, ids=t.text)
+def test_comparisons_with_a_quotient_have_one_form(places: t.Condition) -> None:
+    def resolved(c: t.Condition) -> t.Term:
+        return Resolver().term(t.Fold("sum", K, 2 * N, t.select(c, read(k), t.ZERO)), CONTEXT)
+
+    assert values(resolved(places)) == values(t.Fold("sum", K, 2 * N, t.select(SAME_PLACES[0], read(k), t.ZERO)))
+    mine, first = (conditions(resolved(c)) for c in (places, SAME_PLACES[0]))
+    assert mine == first
+
+
+def conditions(x: t.Term) -> set[str]:
+    """What the choice in a fold compares, by what lies between both sides."""
+    assert isinstance(x, t.Fold) and isinstance(x.body, t.Select)
+    return {f"{c.relation} {sorted((str(c.left - c.right), str(c.right - c.left)))}" for c in _compared(x.body)}
+
+
+def _compared(x: t.Select) -> list[t.IndexCompare]:
+    return [c for c in t.comparisons(x.condition) if isinstance(c, t.IndexCompare)]
+
+
+def test_a_comparison_with_a_quotient_does_not_know_the_tile() -> None:
+    """Elements by tiles of 4, each in terms of its tile: one fold over the range."""
+    at = k + 4 * v
+    inside = t.conj([t.at_most(const(0), 2 * v + HALF - 1), t.less(k, 2 * HALF)])
+    x = t.Fold(
+        "sum",
+        V,
+        ceil_div(2 * N, const(4)),
+        t.Fold("sum", K, minimum(const(4), 2 * N - 4 * v), t.select(inside, read(at), t.ZERO)),
+    )
+    done = Resolver().term(x, CONTEXT)
+    assert isinstance(done, t.Fold) and not isinstance(done.body, t.Fold)
+    assert values(done) == values(x)

@@ -54,6 +54,11 @@ def test_whole_numbers_leave(name: str) -> None:
     assert not np.array_equal(_at("round")(X + 1), _at("round")(X) + 1)
 
 
+def test_a_whole_number_is_the_nearest_to_itself() -> None:
+    n = np.arange(-300.0, 300.0)
+    assert np.array_equal(_at("round")(n), n)
+
+
 def test_others_have_no_such_law() -> None:
     assert not np.allclose(_at("exp")(-X), -_at("exp")(X))
     assert not np.all(np.diff(_at("sin")(np.sort(X))) >= 0)

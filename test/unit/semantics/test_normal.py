@@ -599,6 +599,15 @@ def test_the_nearest_integer_of_a_number_is_one() -> None:
         assert form(t.Apply("round", (t.number(value),))) == form(t.number(round(value)))
 
 
+def test_what_is_whole_is_its_own_rounding() -> None:
+    x = t.Apply("round", (read("a", K),))
+    twice = t.Apply("add", (t.Apply("mul", (t.number(2), x)), t.index_value(K - 3)))
+    for whole in (x, twice):
+        assert form(t.Apply("round", (whole,))) == form(whole)
+    for other in (t.Apply("mul", (t.number(Fraction(1, 2)), x)), read("a", K), t.Apply("exp", (x,))):
+        assert form(t.Apply("round", (other,))) != form(other)
+
+
 def test_what_nobody_has_written_does_not_make_an_integer_a_number() -> None:
     unwritten = t.Read(UNDEFINED, ())
     mask = t.Select(t.less(of_var(Var("i")), const(3)), t.ONE, unwritten)
