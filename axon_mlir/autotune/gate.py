@@ -15,8 +15,9 @@ with fewer than `FEW` elements may also be off by two roundings of the shortest 
 as much as the program itself, each operation rounded to its type. Any output may be off by as much as the program in
 float64 is when its inputs are off by two roundings of fp32: the cosine of a large number is nothing that fp32 knows.
 
-An input is skipped, and says so, when the program is not finite on it. A kernel that applies a function outside the
-range that its instruction documents is recorded as `out of range`: on normal inputs that is a failure.
+An input is skipped, and says so, when the program is not finite on it, or no better than its roundings. A kernel that
+applies a function outside the range that its instruction documents is recorded as `out of range`: on normal inputs that
+is a failure.
 """
 
 from __future__ import annotations
@@ -334,6 +335,8 @@ class Yardstick:
                     tolerance = max(tolerance, FACTOR * _roundoff(func, dtype), relative_l2(rounded, reference))
                 if not math.isfinite(tolerance):
                     return Yardstick((), (), f"output {n} is zero, and the program in {dtype} is off by its roundings")
+                if error >= 1:
+                    return Yardstick((), (), f"output {n} is nothing but roundings in {dtype}")
                 tolerances.append(tolerance)
         return Yardstick(tuple(references), tuple(tolerances), others=(_Moved(func, arrays), _Ordered(func, arrays)))
 

@@ -264,9 +264,13 @@ class Guards:
 
 
 def _by_numbers(c: t.IndexCompare) -> bool:
-    """Whether a comparison holds a quotient by a number."""
+    """Whether a comparison holds a quotient of a variable by a number."""
     return any(
-        isinstance(a, Div) and a.denominator.constant is not None for m, _ in (c.right - c.left).terms for a in m
+        isinstance(a, Div)
+        and a.denominator.constant is not None
+        and any(isinstance(s, Var) for s in a.numerator.symbols())
+        for m, _ in (c.right - c.left).terms
+        for a in m
     )
 
 

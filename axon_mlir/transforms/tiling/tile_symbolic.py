@@ -133,7 +133,8 @@ def contraction_of(c: Computation) -> _Contraction | None:
     n = tuple(d for d in kept if d in sides[1] and d not in sides[0])
     # What is spread along a dimension is made for each of its indices.
     both = tuple(d for d in kept if (d in sides[0]) == (d in sides[1]))
-    alone = [d for group in (m, n) for d in group[-1:] if d in c.single]
+    # Those come last that may be tiled: where the last may not, none may.
+    alone = [d for group in (m, n) if group and group[-1] in c.single for d in group]
     return _Contraction(
         left,
         right,

@@ -12,11 +12,13 @@ from hypothesis import strategies as st
 from xdsl.dialects.func import FuncOp
 
 from axon_mlir.frontend.numpy_trace import trace
+from axon_mlir.host.registry import make_context
 from axon_mlir.semantics import terms as t
 from axon_mlir.semantics.domains import Field
 from axon_mlir.semantics.evaluate import evaluate_comprehension
 from axon_mlir.semantics.index import Index, Var, const, of_var, size
 from axon_mlir.semantics.walk import subterms
+from axon_mlir.smt.equivalence import prove_functions
 from axon_mlir.transforms.tiling.digits import (
     axes_in_digits,
     digits_of,
@@ -26,6 +28,7 @@ from axon_mlir.transforms.tiling.digits import (
     rows_of,
 )
 from axon_mlir.transforms.tiling.program import Computation, analyse
+from axon_mlir.transforms.tiling.tile_symbolic import TileSymbolic
 
 A, B, C = size("A"), size("B"), size("C")
 FLAT = Var("i")
@@ -100,3 +103,17 @@ def test_of_two_factors_the_longer_dimension_is_taken_in_a_row() -> None:
     assert product.single == {product.fold_dims[1][1]}
     *_, product = computations(lambda x, w: x.reshape(x.shape[0], -1) @ w, "f32[M,K,64]", "f32[D,N]")
     assert product.single == {product.fold_dims[0][1]}
+
+
+def test_of_a_factor_whose_dimensions_are_all_taken_one_at_a_time_none_is_tiled() -> None:
+    """The elements of a reshaped operand lie where a quotient of two of its dimensions says."""
+
+    def program(x: Any, y: Any) -> Any:
+        return np.take(np.reshape(x, (10, 4, -1)), np.minimum(np.abs(y), 9), axis=0)
+
+    module = trace(program, ["f32[10,12]", "i32[6]"])
+    func = next(op for op in module.walk() if isinstance(op, FuncOp))
+    before = func.clone()
+    TileSymbolic().apply(make_context(), module)
+    after = next(op for op in module.walk() if isinstance(op, FuncOp))
+    assert prove_functions(before, after, same_domain=True).verdict == "proved"
