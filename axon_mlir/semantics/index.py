@@ -335,9 +335,9 @@ def of_var(v: Var) -> Index:
 
 
 def _divide_exactly(n: Index, d: Index) -> tuple[Index, Index]:
-    """Split `n = d * q + r` with every monomial that `d` divides (d a single monomial) in q."""
+    """Split `n = d * q + r` with every monomial that `d` divides in q; where d is a sum, with every multiple of it."""
     if len(d.terms) != 1:
-        return const(0), n
+        return _divide_by_sum(n, d)
     dm, dc = d.terms[0]
     q: dict[Monomial, int] = {}
     r: dict[Monomial, int] = {}
@@ -360,6 +360,44 @@ def _divide_exactly(n: Index, d: Index) -> tuple[Index, Index]:
                 continue
         r[m] = r.get(m, 0) + c
     return Index(q), Index(r)
+
+
+def _divide_by_sum(n: Index, d: Index) -> tuple[Index, Index]:
+    parts: dict[Monomial, dict[Monomial, int]] = {}
+    for m, c in n.terms:
+        sizes = tuple(a for a in m if isinstance(a, Size))
+        parts.setdefault(tuple(a for a in m if not isinstance(a, Size)), {})[sizes] = c
+    q = r = const(0)
+    for others, terms in parts.items():
+        part, factor = Index(terms), Index({others: 1})
+        multiple = _exact_quotient(part, d)
+        if multiple is None:
+            r = r + part * factor
+        else:
+            q = q + multiple * factor
+    return q, r
+
+
+def _exact_quotient(n: Index, d: Index) -> Index | None:
+    """q with `n = d * q`, by long division; None where there is none with whole coefficients."""
+    (lead, c), q = max(d.terms, key=_order), const(0)
+    while n.terms:
+        monomial, k = max(n.terms, key=_order)
+        rest = list(monomial)
+        for a in lead:
+            if a not in rest:
+                return None
+            rest.remove(a)
+        if k % c:
+            return None
+        step = Index({tuple(rest): k // c})
+        q, n = q + step, n - step * d
+    return q
+
+
+def _order(term: tuple[Monomial, int]) -> tuple[int, tuple[tuple[int, str, int], ...]]:
+    """By degree, then by atoms: an order that products keep."""
+    return len(term[0]), _keys[term[0]]
 
 
 def floor_div(n: Index, d: Index) -> Index:

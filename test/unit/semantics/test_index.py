@@ -218,3 +218,31 @@ def test_a_wrong_rule_would_be_noticed() -> None:
     """The property above tells truncating division from floor division."""
     formula = ("//", ("symbol", V), ("number", 2))
     assert any(int(i / 2) != value_of(formula, {V: i}) for i in range(-20, 60))
+
+
+_SUMS = st.dictionaries(
+    st.lists(st.sampled_from([Size("K"), Size("M"), Size("N")]), max_size=3).map(lambda m: tuple(sorted(m, key=str))),
+    st.integers(1, 4),
+    min_size=1,
+    max_size=3,
+).map(Index)
+"""Sums of products of sizes, from 1 on."""
+
+
+@settings(max_examples=cases(200, 5000))
+@given(_SUMS, _SUMS, _SUMS, ENVIRONMENTS)
+def test_multiples_of_a_sum_of_sizes_leave_a_division(
+    d: Index, p: Index, q: Index, env: Mapping[Size | Var, int]
+) -> None:
+    assert floor_div(d * q, d) == q
+    assert floor_div(d * (q - p) * of_var(V), d) == (q - p) * of_var(V)
+    n = of_var(W) + d * q * of_var(V) - p
+    assert evaluate(floor_div(n, d), env) == evaluate(n, env) // evaluate(d, env)
+
+
+def test_what_is_no_multiple_of_a_sum_stays() -> None:
+    d = K + 2
+    assert str(floor_div(of_var(V) + 3 * d, d)) == "3 + ((i) // (2 + K))"
+    for n in (K, K + 1, 2 * K + 3, K * K, of_var(V)):
+        assert floor_div(n, d) * d != n
+    assert floor_div(K * K - 4, d) == K - 2
