@@ -23,10 +23,13 @@ from axon_mlir.semantics.index import Size, Var, evaluate
 from axon_mlir.targets import Device
 from axon_mlir.transforms.tiling.capacity import default_steps, fits, limit_of
 from axon_mlir.transforms.tiling.nest import LoopKey, Nest, collect, emit, replace_functions
+from axon_mlir.transforms.tiling.tile_symbolic import FREE, MOVING
 
 LARGEST_FREE = 4096
 """Beyond this a longer free axis gains nothing: an instruction's fixed cost is below 2 % of its time."""
 SMALLEST_FREE = 16
+ALONG_FREE = (FREE, MOVING)
+"""Roles of loops whose tiles lie along the free axis."""
 SHARES = (1, 2, 4)
 """Moving axes that share a PSUM bank: with more than one where nothing fits otherwise."""
 
@@ -126,13 +129,13 @@ def check_nested(nest: Nest, steps: dict[str, int], func: FuncOp) -> None:
 
 
 def clipped(steps: dict[str, int], nest: Nest, values: dict[str, int]) -> dict[str, int]:
-    """Free steps no longer than the dimension, rounded up to a power of two."""
+    """Steps along free axes no longer than the dimension, rounded up to a power of two."""
     env: dict[Size | Var, int] = {Size(k): v for k, v in values.items()}
     out = dict(steps)
     for parameter, step in steps.items():
-        dim = parameter.removesuffix("_free")
+        dim, _, role = parameter.rpartition("_")
         size = nest.sizes.get(dim)
-        if dim != parameter and size is not None and size.symbols() <= set(env):
+        if role in ALONG_FREE and size is not None and size.symbols() <= set(env):
             out[parameter] = min(step, max(SMALLEST_FREE, 1 << (int(evaluate(size, env)) - 1).bit_length()))
     return out
 

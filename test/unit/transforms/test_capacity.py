@@ -69,3 +69,11 @@ def test_steps_of_three_nested_loops_divide_each_other() -> None:
     assert aligned({"d_part": 128, "d_moving": 512, "d_free": 16}, nest, {}) == dict.fromkeys(
         ("d_part", "d_moving", "d_free"), 16
     )
+
+
+def test_no_step_along_a_free_axis_is_longer_than_a_short_dimension() -> None:
+    module = fused(lambda x, w: (x @ w) * 2 + x.sum(axis=1, keepdims=True), ["f32[8,130]", "f32[130,9]"])
+    func = function_of(module)
+    steps = chosen_steps(collect(func), size_values(func), device_of(module), {})
+    assert {p: n for p, n in steps.items() if p.endswith(("_moving", "_free")) and not p.startswith("x1")} != {}
+    assert all(n == 16 for p, n in steps.items() if p.endswith(("_moving", "_free")) and not p.startswith("x1")), steps
