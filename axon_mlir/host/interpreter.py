@@ -11,9 +11,10 @@ from contextlib import contextmanager
 RECURSION_LIMIT = 20_000
 """Enough for some thousand nested regions."""
 
-COLLECTION_THRESHOLDS = 100_000, 50, 100
+COLLECTION_THRESHOLDS = 100_000, 20, 20
 """How many objects are made between collections of cycles. Terms live as long as the process, since equal ones are one
-object; Python's own numbers had them looked through again and again, a third of the time of a large proof."""
+object; Python's own numbers had them looked through again and again, a third of the time of a large proof. IR does hold
+cycles: a process that reads module after module gives them back now and then."""
 
 
 @contextmanager

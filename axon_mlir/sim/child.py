@@ -1,10 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The process that runs a kernel, once for each folder: `python -m axon_mlir.sim.child FOLDER...`."""
+"""The process that runs a kernel, once for each folder: `python -m axon_mlir.sim.child PARENT FOLDER...`.
+
+PARENT is the descriptor of a pipe whose other end the parent holds: when that is closed, this process ends.
+"""
 
 from __future__ import annotations
 
+import os
 import resource
+import signal
 import sys
+import threading
 import traceback
 from pathlib import Path
 from typing import Any
@@ -63,6 +69,17 @@ def main(folder: Path) -> None:
         transport.save(folder, transport.RESPONSE, {"internal": traceback.format_exc()}, [])
 
 
+def _end_with(parent: int) -> None:
+    """End this process, and what it has started, with its parent, however that ends."""
+
+    def wait() -> None:
+        os.read(parent, 1)
+        os.killpg(0, signal.SIGKILL)
+
+    threading.Thread(target=wait, daemon=True).start()
+
+
 if __name__ == "__main__":
-    for argument in sys.argv[1:]:
+    _end_with(int(sys.argv[1]))
+    for argument in sys.argv[2:]:
         main(Path(argument))

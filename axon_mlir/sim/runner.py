@@ -146,19 +146,25 @@ def _run_child(folders: Sequence[Path], timeout: float) -> int | None:
         environment[name] = "1"
     found = environment.get("PYTHONPATH")
     environment["PYTHONPATH"] = f"{_ROOT}{os.pathsep}{found}" if found else str(_ROOT)
-    child = subprocess.Popen(
-        [sys.executable, "-P", "-m", "axon_mlir.sim.child", *map(str, folders)],
-        stdin=subprocess.DEVNULL,
-        stdout=2,
-        env=environment,
-        start_new_session=True,
-    )
+    reader, writer = os.pipe()
     try:
-        return child.wait(timeout)
-    except subprocess.TimeoutExpired:
-        return None
+        child = subprocess.Popen(
+            [sys.executable, "-P", "-m", "axon_mlir.sim.child", str(reader), *map(str, folders)],
+            stdin=subprocess.DEVNULL,
+            stdout=2,
+            pass_fds=(reader,),
+            env=environment,
+            start_new_session=True,
+        )
+        try:
+            return child.wait(timeout)
+        except subprocess.TimeoutExpired:
+            return None
+        finally:
+            _end(child)
     finally:
-        _end(child)
+        os.close(reader)
+        os.close(writer)
 
 
 def _end(child: subprocess.Popen[bytes]) -> None:

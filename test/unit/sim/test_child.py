@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 
@@ -172,3 +173,38 @@ def test_the_command_line(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "instructions" in done.stderr
     assert np.load(tmp_path / "c.npy").shape == (3, 5)
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="asks the system what runs")
+def test_the_child_ends_with_a_parent_that_is_killed(tmp_path: Path) -> None:
+    mark = tmp_path / "pid"
+    path = tmp_path / "kernel.py"
+    path.write_text(f"import os\nopen({str(mark)!r}, 'w').write(str(os.getpid()))\n" + HEAD + "while True: pass\n")
+    run = "from axon_mlir.sim import run_kernel; import numpy as np; "
+    run += f"run_kernel({str(path)!r}, 'kernel', [np.ones((4, 4), np.float32)], device='trn2')"
+    with subprocess.Popen([sys.executable, "-c", run]) as parent:
+        _wait(mark.exists)
+        parent.kill()
+    child = int(mark.read_text() or _wait_for_text(mark))
+    _wait(lambda: not _runs(child))
+
+
+def _wait(done: Callable[[], bool], seconds: float = 60.0) -> None:
+    end = time.monotonic() + seconds
+    while not done():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def _wait_for_text(path: Path) -> str:
+    _wait(lambda: bool(path.read_text()))
+    return path.read_text()
+
+
+def _runs(pid: int) -> bool:
+    """Whether a process is there, and no zombie."""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return False
+    return state != "Z"
