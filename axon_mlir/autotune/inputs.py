@@ -84,8 +84,8 @@ def arguments_of(func: FuncOp) -> list[Argument]:
 def set_scales(func: FuncOp, scales: Mapping[str, float]) -> None:
     """Say how large the elements of arguments are in use; AxonError for what is no argument of floats, or no scale."""
     if scales:
-        texts: dict[str, Attribute] = {name: FloatAttr(scale, f64) for name, scale in scales.items()}
-        func.attributes[MAGNITUDES] = DictionaryAttr(texts)
+        given: dict[str, Attribute] = {name: FloatAttr(scale, f64) for name, scale in scales.items()}
+        func.attributes[MAGNITUDES] = DictionaryAttr(given)
     floats = [a.name for a in arguments_of(func) if a.is_float]
     for name in _scales(func):
         if name not in floats:

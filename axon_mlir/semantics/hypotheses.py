@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import product
 
 from axon_mlir.semantics import terms as t
-from axon_mlir.semantics.index import Div, Index, Monomial, Size, nonnegative
+from axon_mlir.semantics.index import Div, Index, Monomial, Size, cofactor, nonnegative
 
 
 def connected(hypotheses: Sequence[t.Condition], goal: t.Condition) -> list[t.Condition]:
@@ -83,20 +83,10 @@ def multiples(e: Index, products: Collection[Monomial]) -> Iterator[Index]:
     first: Monomial = next((m for m, _ in reversed(e.terms) if m), ())
     seen: set[Monomial] = set()
     for whole in products if first else ():
-        factor = _cofactor(whole, first)
+        factor = cofactor(whole, first)
         if not factor or factor in seen or not all(isinstance(a, Size) for a in factor):
             continue
         seen.add(factor)
         out = e * Index({factor: 1})
         if all(len(m) < 2 or m in products or all(isinstance(a, Size) for a in m) for m, _ in out.terms):
             yield out
-
-
-def _cofactor(whole: Monomial, part: Monomial) -> Monomial | None:
-    """What a product is to be multiplied with to be another; None where it does not divide that."""
-    rest = list(whole)
-    for a in part:
-        if a not in rest:
-            return None
-        rest.remove(a)
-    return tuple(rest)

@@ -334,6 +334,16 @@ def of_var(v: Var) -> Index:
     return Index({(v,): 1})
 
 
+def cofactor(whole: Monomial, part: Monomial) -> Monomial | None:
+    """What a product is to be multiplied with to be another; None where it does not divide that."""
+    rest = list(whole)
+    for a in part:
+        if a not in rest:
+            return None
+        rest.remove(a)
+    return tuple(rest)
+
+
 def _divide_exactly(n: Index, d: Index) -> tuple[Index, Index]:
     """Split `n = d * q + r` with every monomial that `d` divides in q; where d is a sum, with every multiple of it."""
     if len(d.terms) != 1:
@@ -342,12 +352,8 @@ def _divide_exactly(n: Index, d: Index) -> tuple[Index, Index]:
     q: dict[Monomial, int] = {}
     r: dict[Monomial, int] = {}
     for m, c in n.terms:
-        rest = list(m)
-        for a in dm:
-            if a not in rest:
-                break
-            rest.remove(a)
-        else:
+        rest = cofactor(m, dm)
+        if rest is not None:
             quotient, remainder = divmod(c, dc)
             if not dm and not m:
                 if quotient:
@@ -356,7 +362,7 @@ def _divide_exactly(n: Index, d: Index) -> tuple[Index, Index]:
                     r[m] = remainder
                 continue
             if remainder == 0:
-                q[tuple(rest)] = q.get(tuple(rest), 0) + quotient
+                q[rest] = q.get(rest, 0) + quotient
                 continue
         r[m] = r.get(m, 0) + c
     return Index(q), Index(r)
@@ -383,14 +389,10 @@ def _exact_quotient(n: Index, d: Index) -> Index | None:
     (lead, c), q = max(d.terms, key=_order), const(0)
     while n.terms:
         monomial, k = max(n.terms, key=_order)
-        rest = list(monomial)
-        for a in lead:
-            if a not in rest:
-                return None
-            rest.remove(a)
-        if k % c:
+        rest = cofactor(monomial, lead)
+        if rest is None or k % c:
             return None
-        step = Index({tuple(rest): k // c})
+        step = Index({rest: k // c})
         q, n = q + step, n - step * d
     return q
 
