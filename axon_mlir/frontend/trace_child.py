@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What the child process of `sandbox` runs: load the file, trace the function, write IR text or the error as JSON."""
+"""What the process of `sandbox` does: load the file, trace the function, give IR text or the error as JSON."""
 
 from __future__ import annotations
 
 import inspect
 import json
-import os
 import resource
 import sys
 import traceback
@@ -14,6 +13,8 @@ from io import StringIO
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+
+from xdsl.printer import Printer
 
 from axon_mlir.errors import AxonError, UnsupportedError
 from axon_mlir.frontend.numpy_trace import trace
@@ -72,8 +73,6 @@ def choose(module: ModuleType, name: str | None, path: str) -> Callable[..., Any
 
 def answer(request: dict[str, Any]) -> dict[str, Any]:
     """Trace as asked."""
-    from xdsl.printer import Printer
-
     try:
         module = load(request["path"])
         function = choose(module, request["function"], request["path"])
@@ -94,19 +93,15 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
     return {"ir": stream.getvalue()}
 
 
-def main() -> None:
-    """Read the request from standard input, write the answer to the given descriptor."""
-    descriptor = int(sys.argv[1])
-    request: dict[str, Any] = json.loads(sys.stdin.read())
+def prepare(argument: str) -> None:
+    """Nothing more than this module's imports."""
+
+
+def main(argument: str) -> bytes:
+    """Answer a request, both as JSON, under its limits."""
+    request: dict[str, Any] = json.loads(argument)
     limit = int(request["memory_bytes"])
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
     seconds = int(request["seconds"])
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 5))
-    out = json.dumps(answer(request)).encode()
-    with os.fdopen(descriptor, "wb") as stream:
-        stream.write(out)
-        stream.flush()
-
-
-if __name__ == "__main__":
-    main()
+    return json.dumps(answer(request)).encode()

@@ -1,16 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The process that runs a kernel, once for each folder: `python -m axon_mlir.sim.child PARENT FOLDER...`.
-
-PARENT is the descriptor of a pipe whose other end the parent holds: when that is closed, this process ends.
-"""
+"""What the process that runs a kernel does, once for each folder."""
 
 from __future__ import annotations
 
-import os
+import json
 import resource
-import signal
-import sys
-import threading
 import traceback
 from pathlib import Path
 from typing import Any
@@ -19,6 +13,7 @@ from axon_mlir.errors import AxonError
 from axon_mlir.sim import transport
 from axon_mlir.sim.execute import execute
 from axon_mlir.sim.failures import HardwareViolation, KernelFailure
+from axon_mlir.targets.loader import DEVICES, load_device
 
 
 def _failure(error: AxonError) -> dict[str, Any]:
@@ -31,7 +26,7 @@ def _failure(error: AxonError) -> dict[str, Any]:
     return {"kind": "input", **entry}
 
 
-def main(folder: Path) -> None:
+def run(folder: Path) -> None:
     """Read the request, run the kernel under its memory limit, write the response."""
     request, arguments = transport.load(folder, transport.REQUEST)
     limit = int(request["memory_bytes"])
@@ -69,17 +64,14 @@ def main(folder: Path) -> None:
         transport.save(folder, transport.RESPONSE, {"internal": traceback.format_exc()}, [])
 
 
-def _end_with(parent: int) -> None:
-    """End this process, and what it has started, with its parent, however that ends."""
-
-    def wait() -> None:
-        os.read(parent, 1)
-        os.killpg(0, signal.SIGKILL)
-
-    threading.Thread(target=wait, daemon=True).start()
+def prepare(argument: str) -> None:
+    """Load a packaged device, once for all its kernels."""
+    if (device := json.loads(argument)["device"]) in DEVICES:
+        load_device(device)
 
 
-if __name__ == "__main__":
-    _end_with(int(sys.argv[1]))
-    for argument in sys.argv[2:]:
-        main(Path(argument))
+def main(argument: str) -> bytes:
+    """Run a kernel once for each folder."""
+    for folder in json.loads(argument)["folders"]:
+        run(Path(folder))
+    return b""

@@ -3,10 +3,8 @@
 
 from __future__ import annotations
 
-import os
+import json
 import signal
-import subprocess
-import sys
 import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
@@ -16,13 +14,11 @@ from typing import Any, Literal
 import numpy as np
 
 from axon_mlir.errors import AxonError
+from axon_mlir.host.forks import run_job
 from axon_mlir.sim import transport
 from axon_mlir.sim.execute import execute
 from axon_mlir.sim.failures import HardwareViolation, KernelFailure
 from axon_mlir.sim.result import Check, RunResult
-
-_ROOT = Path(__file__).resolve().parents[2]
-"""Where the child finds this package."""
 
 DEFAULT_TIMEOUT = 120.0
 DEFAULT_MEMORY_BYTES = 8 << 30
@@ -90,7 +86,8 @@ def run_each(
                 "memory_bytes": memory_bytes,
             }
             transport.save(folder, transport.REQUEST, request, arrays)
-        status = _run_child(folders, timeout)
+        job = json.dumps({"device": device, "folders": [str(folder) for folder in folders]})
+        status = run_job("axon_mlir.sim.child", job, timeout).status
         return [_outcome(folder, path, status, timeout, memory_bytes) for folder in folders]
 
 
@@ -137,43 +134,6 @@ def _outcome(folder: Path, path: Path, status: int | None, timeout: float, memor
     checks = tuple(Check(rule, applied) for rule, applied in result.pop("checks"))
     dtypes = tuple(result.pop("dtypes"))
     return RunResult(outputs=tuple(outputs), dtypes=dtypes, checks=checks, **result)
-
-
-def _run_child(folders: Sequence[Path], timeout: float) -> int | None:
-    """Start the child, wait for it (None: it took too long), and leave nothing of it behind."""
-    environment = dict(os.environ)
-    for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
-        environment[name] = "1"
-    found = environment.get("PYTHONPATH")
-    environment["PYTHONPATH"] = f"{_ROOT}{os.pathsep}{found}" if found else str(_ROOT)
-    reader, writer = os.pipe()
-    try:
-        child = subprocess.Popen(
-            [sys.executable, "-P", "-m", "axon_mlir.sim.child", str(reader), *map(str, folders)],
-            stdin=subprocess.DEVNULL,
-            stdout=2,
-            pass_fds=(reader,),
-            env=environment,
-            start_new_session=True,
-        )
-        try:
-            return child.wait(timeout)
-        except subprocess.TimeoutExpired:
-            return None
-        finally:
-            _end(child)
-    finally:
-        os.close(reader)
-        os.close(writer)
-
-
-def _end(child: subprocess.Popen[bytes]) -> None:
-    """Kill the child's group: the kernel may have started processes of its own."""
-    try:
-        os.killpg(child.pid, signal.SIGKILL)
-    except (ProcessLookupError, PermissionError):
-        pass
-    child.wait()
 
 
 def _vanished(path: Path, status: int, memory_bytes: int) -> AxonError:

@@ -16,7 +16,7 @@ MAY_IMPORT = {
     "frontend": {"semantics", "targets", "host", "dialects"},
     "transforms": {"semantics", "targets", "host", "dialects", "smt"},
     "printer_nki": {"semantics", "targets", "host", "dialects"},
-    "sim": {"semantics", "targets"},
+    "sim": {"semantics", "targets", "host"},
     "autotune": {
         "semantics", "targets", "host", "dialects", "smt", "checker", "frontend", "transforms", "printer_nki", "sim",
     },

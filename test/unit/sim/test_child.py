@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from processes import gone
 
 from axon_mlir.errors import AxonError
 from axon_mlir.sim import KernelFailure, run_kernel
@@ -57,14 +58,6 @@ def test_what_is_not_there_is_named_with_what_is(body: str, message: str, tmp_pa
     assert message in error.message
     assert error.where is not None and error.where.startswith(str(tmp_path / "kernel.py"))
     assert error.accepted or "accepted" in error.message or "return" in body or "assigned" in message
-
-
-def gone(pid: int) -> bool:
-    """Whether a process has ended, if perhaps nobody has asked how."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
-    except FileNotFoundError:
-        return True
 
 
 def test_a_kernel_that_does_not_end_is_stopped(tmp_path: Path) -> None:
