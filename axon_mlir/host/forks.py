@@ -60,24 +60,21 @@ def run_job(module: str, argument: str, timeout: float) -> Ended:
 
     What it prints goes to standard error. None of its processes is left when this returns, or is left by an exception.
     """
-    environment = {**os.environ, **dict.fromkeys(_ONE_THREAD, "1")}
-    search = (_ROOT, os.environ.get("PYTHONPATH"))
-    environment["PYTHONPATH"] = os.pathsep.join(filter(None, search))
-    return _server(os.getpid(), tuple(sorted(environment.items()))).run(module, argument, timeout)
+    started_with = tuple(sorted((name, value) for name, value in os.environ.items() if name.startswith("PYTHON")))
+    return _server(os.getpid(), started_with).run(module, argument, timeout)
 
 
 @lru_cache(maxsize=1)
-def _server(owner: int, environment: tuple[tuple[str, str], ...]) -> _Server:
-    """The server of this process (a fork of it gets one of its own) for jobs in an environment."""
-    return _Server(owner, dict(environment))
+def _server(owner: int, started_with: tuple[tuple[str, str], ...]) -> _Server:
+    """The server of this process (a fork of it gets one of its own) under settings that Python reads when it starts."""
+    return _Server(owner)
 
 
 class _Server:
     """This end of a server."""
 
-    def __init__(self, owner: int, environment: dict[str, str]) -> None:
+    def __init__(self, owner: int) -> None:
         self._owner = owner
-        self._environment = environment
         self._lock = threading.Lock()
         self._started: tuple[subprocess.Popen[bytes], socket.socket] | None = None
         atexit.register(self.close)
@@ -123,16 +120,15 @@ class _Server:
         os.set_blocking(answers, False)
         output = _output()
         try:
-            message = json.dumps({"module": module, "folder": _folder()}).encode()
-            socket.send_fds(connection, [message], [given, answerer, output])
+            socket.send_fds(connection, [module.encode()], [given, answerer, output])
         except BrokenPipeError:
             pass  # The server has been killed, which is seen next.
         finally:
             for descriptor in (given, answerer, output):
                 os.close(descriptor)
         try:
-            with os.fdopen(giver, "wb") as stream:
-                stream.write(argument.encode())
+            with os.fdopen(giver, "w", encoding="utf-8") as stream:
+                json.dump({"argument": argument, "folder": _folder(), "environment": _environment()}, stream)
         except BrokenPipeError:
             pass
         return answers
@@ -148,7 +144,7 @@ class _Server:
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.DEVNULL,
                     pass_fds=(theirs.fileno(),),
-                    env=self._environment,
+                    env=_environment(),
                     start_new_session=True,
                 )
             self._started = process, ours
@@ -182,6 +178,12 @@ def _output() -> int:
         return os.open(os.devnull, os.O_WRONLY)
 
 
+def _environment() -> dict[str, str]:
+    """This process's, with this package on the search path, and one thread for each job."""
+    search = os.pathsep.join(filter(None, (_ROOT, os.environ.get("PYTHONPATH"))))
+    return {**os.environ, **dict.fromkeys(_ONE_THREAD, "1"), "PYTHONPATH": search}
+
+
 def _folder() -> str:
     """The current folder, which may have been removed."""
     try:
@@ -201,19 +203,18 @@ def serve(connection: socket.socket) -> None:
         message, descriptors, _, _ = socket.recv_fds(connection, _MESSAGE_BYTES, 3)
         if not message:
             return
-        request = json.loads(message)
         given, answerer, output = descriptors
-        with os.fdopen(given, "rb") as stream:
-            argument = stream.read().decode()
-        module = cast("JobModule", importlib.import_module(request["module"]))
-        module.prepare(argument)
+        with os.fdopen(given, encoding="utf-8") as stream:
+            request: dict[str, Any] = json.load(stream)
+        module = cast("JobModule", importlib.import_module(message.decode()))
+        module.prepare(request["argument"])
         gc.freeze()  # A fork that collects would copy what it looks through.
         child = os.fork()
         if not child:
             connection.close()
             signal.set_wakeup_fd(-1)
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-            _work(module, argument, request["folder"], answerer, output)
+            _work(module, request, answerer, output)
         _own_group(child)
         os.close(answerer)
         os.close(output)
@@ -243,15 +244,17 @@ def _own_group(child: int) -> None:
         pass
 
 
-def _work(module: JobModule, argument: str, folder: str, answerer: int, output: int) -> NoReturn:
+def _work(module: JobModule, request: dict[str, Any], answerer: int, output: int) -> NoReturn:
     """What the fork does."""
     status = 1
     try:
         _own_group(os.getpid())
-        os.chdir(folder)
+        os.chdir(request["folder"])
+        os.environ.clear()
+        os.environ.update(request["environment"])
         os.dup2(output, 1)
         os.dup2(output, 2)
-        answer = module.main(argument)
+        answer = module.main(request["argument"])
         with os.fdopen(answerer, "wb") as stream:
             stream.write(answer)
         status = 0

@@ -101,10 +101,14 @@ def test_a_server_that_was_killed_is_replaced(jobs: str) -> None:
 def test_it_runs_where_and_with_what_its_caller_does(
     jobs: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    server = evaluate(jobs, "os.getppid()").answer
     monkeypatch.chdir(tmp_path)
     assert evaluate(jobs, "os.getcwd()").answer == str(tmp_path).encode()
     monkeypatch.setenv("AXON_FORKS", "seen")
     assert evaluate(jobs, "os.environ['AXON_FORKS'], os.environ['OMP_NUM_THREADS']").answer == b"('seen', '1')"
+    assert evaluate(jobs, "os.getppid()").answer == server
+    monkeypatch.setenv("PYTHONUTF8", "1")
+    assert evaluate(jobs, "sys.flags.utf8_mode").answer == b"1"
 
 
 def test_a_fork_of_the_caller_has_a_server_of_its_own(jobs: str) -> None:
