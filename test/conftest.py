@@ -69,6 +69,11 @@ class LitItem(pytest.Item):
         return self.path, 0, str(self.path.relative_to(LIT))
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The long ones first."""
+    items.sort(key=lambda item: item.get_closest_marker("long") is None)
+
+
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
     """Make an item of each lit file."""
     if file_path.suffix not in SUFFIXES or not file_path.is_relative_to(LIT) or "Inputs" in file_path.parts:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Scalar terms: what one element of a tensor is, as a function of its index.
 
-Terms are interned (equal terms are the same object), bound variables are globally unique (`index.fresh_var`), and the
-range of every `Fold` is `[0, extent)`.
+Terms are interned (equal terms are the same object). The variable of a `Fold`, over `[0, extent)`, is bound nowhere
+inside it (`walk.bound_twice`) and is free nowhere outside; copies of a term, side by side, share theirs.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import cast
 
-from axon_mlir.semantics.index import NO_SYMBOLS, Index, Size, Var, index, maximum, minimum, of_var
+from axon_mlir.semantics.index import NO_SYMBOLS, Index, Size, Var, fresh_var, index, maximum, minimum, of_var
 from axon_mlir.semantics.interned import Interned
 
 NO_NAMES: frozenset[str] = frozenset()
@@ -287,6 +287,9 @@ Binding = Mapping[Size | Var, Index]
 
 
 class _Substitution:
+    """One simultaneous replacement. What is put in place of a symbol stays free: a fold whose variable it mentions, or
+    that binds a symbol which is replaced, gets a new variable."""
+
     def __init__(
         self,
         binding: Binding,
@@ -300,6 +303,7 @@ class _Substitution:
         self.tensors = of if read is not None else NO_NAMES
         """The tensors whose elements are replaced; None for all."""
         self.bound = frozenset(binding)
+        self.taken = self.bound.union(*(i.symbols() for i in binding.values()))
         self.terms: dict[Term, Term] = {}
         self.conditions: dict[Condition, Condition] = {}
         self.indices: dict[Index, Index] = {}
@@ -334,6 +338,9 @@ class _Substitution:
             case Apply(f, args):
                 return Apply(f, tuple(self.term(a) for a in args))
             case Fold(m, v, n, body):
+                if v in self.taken:
+                    new = fresh_var(v.name)
+                    v, body = new, substitute(body, {v: of_var(new)})
                 return fold(m, v, self.index(n), self.term(body))
             case Select(c, x, y):
                 return select(self.condition(c), self.term(x), self.term(y))
@@ -385,8 +392,6 @@ def substitute_conditions(conditions: Sequence[Condition], binding: Binding) -> 
 
 def refresh(t: Term) -> Term:
     """The same term with every bound variable new, so that two copies can live in one term."""
-    from axon_mlir.semantics.index import fresh_var
-
     fresh: dict[Var, Var] = {}
     known: dict[tuple[Term, frozenset[Size | Var]], Term] = {}
 
@@ -536,7 +541,5 @@ class Comprehension:
 
 def tensor_input(name: str, shape: Sequence[Index], dtype: str | None = None) -> Comprehension:
     """An input tensor: its element is a `Read` of it."""
-    from axon_mlir.semantics.index import fresh_var
-
     variables = tuple(fresh_var(f"i{n}") for n in range(len(shape)))
     return Comprehension(tuple(shape), variables, Read(name, tuple(map(of_var, variables))), dtype)

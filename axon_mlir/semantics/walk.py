@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator
 
 from axon_mlir.semantics import terms as t
 from axon_mlir.semantics.denotation import is_unfinished, range_of
+from axon_mlir.semantics.index import Var
 
 Context = tuple[t.Condition, ...]
 """The conditions that hold where a term stands."""
@@ -45,6 +46,41 @@ def subterms(x: t.Term) -> Iterator[t.Term]:
                 pending += [c, a, b]
             case _:
                 pass
+
+
+def bound_twice(x: t.Term) -> Var | None:
+    """A variable that one fold binds inside another that binds it: what is known of the outer would be said of the
+    inner. Beside each other, folds may share a variable. None when there is no such."""
+    known: dict[t.Term, frozenset[Var]] = {}
+    twice: list[Var] = []
+
+    def bound(y: t.Term) -> frozenset[Var]:
+        found = known.get(y)
+        if found is None:
+            found = known[y] = _NONE.union(*map(bound, _parts(y)))
+            if isinstance(y, t.Fold):
+                if y.var in found:
+                    twice.append(y.var)
+                found = known[y] = found | {y.var}
+        return found
+
+    bound(x)
+    return twice[0] if twice else None
+
+
+_NONE: frozenset[Var] = frozenset()
+
+
+def _parts(x: t.Term) -> Iterator[t.Term]:
+    match x:
+        case t.Apply(_, args):
+            yield from args
+        case t.Fold(_, _, _, body):
+            yield body
+        case t.Select(c, a, b):
+            yield from (a, b, *t.compared_terms(c))
+        case _:
+            return
 
 
 def reads_any(x: t.Term, tensors: Collection[str]) -> bool:

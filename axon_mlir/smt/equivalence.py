@@ -31,7 +31,7 @@ from axon_mlir.semantics.partial import Condition, conditions
 from axon_mlir.semantics.pieces import Pieces
 from axon_mlir.semantics.remainders import by_remainder
 from axon_mlir.semantics.shapes import dtype_name, is_tensor, shape_of
-from axon_mlir.semantics.walk import Context, folds, reads_undefined
+from axon_mlir.semantics.walk import Context, bound_twice, folds, reads_undefined
 from axon_mlir.smt.constants import Meant, meanings
 from axon_mlir.smt.definedness import Definedness
 from axon_mlir.smt.encode import Query, integer_query
@@ -380,7 +380,9 @@ def _unguarded(
 
 def resolved(value: t.Comprehension, context: Context, where: str, proof: Proof) -> t.Term:
     """The body without decided guards; its folds have the extents that the lemmas presuppose."""
+    assert bound_twice(value.body) is None
     body, lemmas, decided = _unguarded(value.body, context)
+    assert bound_twice(body) is None
     proof.lemmas |= lemmas
     for around, goal in decided:
         proof.ask(integer_query("guard", around, goal), where)

@@ -69,7 +69,18 @@ def check_numeric(numeric: dict[str, Any]) -> None:
         assert entry["status"] == "passed" or entry["reason"]
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case[0].function}-{case[1]}-{case[2]}")
+DEEP = "ref_decoder_layer"
+"""The program with the most operators, by a factor of three."""
+
+
+def parameters() -> Iterator[Any]:
+    """The cases with their names."""
+    for benchmark, shape, dtype in CASES:
+        marks = [pytest.mark.long] if benchmark.function == DEEP else []
+        yield pytest.param((benchmark, shape, dtype), id=f"{benchmark.function}-{shape}-{dtype}", marks=marks)
+
+
+@pytest.mark.parametrize("case", list(parameters()))
 def test_a_benchmark(case: Case, tmp_path: Path) -> None:
     benchmark, shape, dtype = case
     out = tmp_path / "out"

@@ -59,7 +59,7 @@ class Recurrence:
 
     def _at(self, x: t.Term, indices: Sequence[Index], iteration: Index) -> t.Term:
         place: dict[Size | Var, Index] = dict(zip(self.variables, indices, strict=True))
-        return t.substitute(t.refresh(x), {**place, self.counter: iteration})
+        return t.substitute(x, {**place, self.counter: iteration})
 
 
 def recurrences(carried: Sequence[Carried], counter: Var) -> dict[str, Recurrence]:
