@@ -32,7 +32,7 @@ from axon_mlir.semantics.infinite import stray, without
 from axon_mlir.semantics.partial import Condition, choices, conditions
 from axon_mlir.semantics.pieces import Pieces
 from axon_mlir.semantics.remainders import by_remainder
-from axon_mlir.semantics.signs import same_sign, sign
+from axon_mlir.semantics.signs import same_form, same_sign, sign
 from axon_mlir.semantics.walk import Context, folds, reads_undefined, subterms
 
 
@@ -123,7 +123,7 @@ class Argument:
         """A condition of the second program follows from a sign, is one of the first, up to a factor, or has a
         question of its own."""
         want = n.term(whole := pieces.term(wanted.argument, wanted.context))
-        if n.is_positive(want) or sign(whole, n) in ("positive", wanted.kind):
+        if n.is_positive(want) or sign(whole, same_form(n)) in ("positive", wanted.kind):
             self.lemmas.add("nonnegative")
             return
         texts = {nf.condition_text(c, n) for c in wanted.context}
@@ -143,7 +143,7 @@ class Argument:
         goal, says = (w := Reals()).claim(wanted.kind, want)
         parts = [pieces.term(x, wanted.context) for x in (wanted.argument, *(at for _, at, _ in instances))]
         facts: dict[str, str] = {}
-        held = [(sign(y, n), y, t.TRUE) for x in parts for y in subterms(x) if isinstance(y, t.Fold)]
+        held = [(sign(y, same_form(n)), y, t.TRUE) for x in parts for y in subterms(x) if isinstance(y, t.Fold)]
         held += [(kind, x, more) for (kind, _, more), x in zip(instances, parts[1:], strict=True)]
         for kind, x, more in ((kind, x, more) for kind, x, more in held if kind is not None):
             fact, text = w.claim(kind, n.term(x))

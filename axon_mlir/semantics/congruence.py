@@ -74,7 +74,7 @@ class Congruence:
         """Whether a condition holds for the sign that its argument has wherever it stands."""
         argument = self.key(wanted.argument)
         if argument not in self._signs:
-            self._signs[argument] = sign(argument, ProofNormalizer(joining=False))
+            self._signs[argument] = sign(argument, self.equal)
         if self._signs[argument] not in ("positive", wanted.kind):
             return False
         self.lemmas.add("nonnegative")

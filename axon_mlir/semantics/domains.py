@@ -117,6 +117,35 @@ def Float32() -> Floats:
     return Floats(np.float32)
 
 
+class Inexact(Floats):
+    """Float64 in which what fp32 cannot hold is off by some roundings of fp32, each way by chance: how far off a
+    program may be for its roundings (Monte Carlo arithmetic: Parker, UCLA CSD-970002, 1997)."""
+
+    def __init__(self, roundings: int, seed: int):
+        super().__init__(np.float64)
+        self._most = roundings * 2.0**-24
+        self._signs = np.random.default_rng(seed)
+
+    def _off(self, array: np.ndarray) -> np.ndarray:
+        with np.errstate(all="ignore"):
+            inexact = array.astype(np.float32) != array
+        return np.asarray(
+            np.where(inexact, array * (1 + self._most * self._signs.choice((-1.0, 1.0), array.shape)), array)
+        )
+
+    def apply(self, function: str, args: Sequence[np.ndarray]) -> np.ndarray:
+        return self._off(super().apply(function, args))
+
+    def fold(self, monoid: str, array: np.ndarray) -> np.ndarray:
+        return self._off(super().fold(monoid, array))
+
+    def scan(self, monoid: str, array: np.ndarray) -> np.ndarray:
+        return self._off(super().scan(monoid, array))
+
+    def einsum(self, spec: str, arrays: Sequence[np.ndarray]) -> np.ndarray:
+        return self._off(super().einsum(spec, arrays))
+
+
 class InOrder(Floats):
     """Floats whose sums are added up one term after the other, as an accumulator does it."""
 

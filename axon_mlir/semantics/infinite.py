@@ -13,8 +13,7 @@ from collections.abc import Sequence
 from functools import cache
 
 from axon_mlir.semantics import terms as t
-from axon_mlir.semantics.normal import Normalizer
-from axon_mlir.semantics.signs import sign
+from axon_mlir.semantics.signs import positive
 
 NEUTRAL = {"max": "-inf", "min": "inf"}
 _OPPOSITE = {"-inf": "inf", "inf": "-inf"}
@@ -57,7 +56,7 @@ def _direction(x: t.Term) -> int:
     """1 or -1 for a factor of a known sign, else 0."""
     if isinstance(x, t.Const) and not isinstance(x.value, str) and x.value < 0:
         return -1
-    return 1 if not infinite(x) and sign(x, Normalizer()) == "positive" else 0
+    return 1 if not infinite(x) and positive(x) else 0
 
 
 @cache

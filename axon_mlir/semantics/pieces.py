@@ -36,10 +36,9 @@ from axon_mlir.semantics.index import (
     of_var,
 )
 from axon_mlir.semantics.infinite import NEUTRAL, stray
-from axon_mlir.semantics.normal import Normalizer
 from axon_mlir.semantics.partial import Condition, requirement
 from axon_mlir.semantics.remainders import divisor
-from axon_mlir.semantics.signs import sign
+from axon_mlir.semantics.signs import positive
 from axon_mlir.semantics.walk import Context, subterms
 
 Windows = Mapping[tuple[str, int], Collection[Index]]
@@ -100,7 +99,7 @@ class Pieces(Guards):
     def _log_of_pick(self, v: Var, n: Index, c: t.Condition, value: t.Term) -> t.Term:
         """The logarithm of the one element at a position; without one the sum is zero and its logarithm not defined."""
         match value:
-            case t.Apply("div", (a, b)) if v not in t.free_symbols(b) and sign(b, Normalizer()) == "positive":
+            case t.Apply("div", (a, b)) if v not in t.free_symbols(b) and positive(b):
                 self.lemmas |= {"log", "nonnegative", "scale"}
                 return t.Apply("sub", (self._log_of_pick(v, n, c, a), t.Apply("log", (b,))))
             case _:

@@ -3,12 +3,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from axon_mlir.semantics import terms as t
 from axon_mlir.semantics.index import nonnegative
 from axon_mlir.semantics.normal import Normalizer, Poly, at_least
 
+Same = Callable[[t.Term, t.Term], bool]
+"""Whether two terms are known to be equal."""
 
-def sign(x: t.Term, n: Normalizer) -> str | None:
+
+def same_form(n: Normalizer) -> Same:
+    """Equality of normal forms."""
+    return lambda x, y: n.term(x) == n.term(y)
+
+
+def sign(x: t.Term, same: Same) -> str | None:
     """`positive`, `nonnegative` or None (not known), wherever the term is defined."""
     match x:
         case t.Const(v):
@@ -21,17 +31,22 @@ def sign(x: t.Term, n: Normalizer) -> str | None:
                 return "positive"
             return "nonnegative" if nonnegative(i) or at_least(i, 0) else None
         case t.Apply(f, args):
-            return _sign_of_application(f, args, n)
+            return _sign_of_application(f, args, same)
         case t.Fold(m, _, extent, body):
-            inner = sign(body, n)
+            inner = sign(body, same)
             if inner is None:
                 return None
             # A sum of positive terms is positive if there is one.
             return "nonnegative" if m == "sum" and not at_least(extent, 1) else inner
         case t.Select(_, a, b):
-            return _weaker(sign(a, n), sign(b, n))
+            return _weaker(sign(a, same), sign(b, same))
         case t.Read():
             return None
+
+
+def positive(x: t.Term) -> bool:
+    """Whether a term is positive wherever it is defined, as far as its normal form tells."""
+    return sign(x, same_form(Normalizer())) == "positive"
 
 
 def _weaker(a: str | None, b: str | None) -> str | None:
@@ -40,40 +55,40 @@ def _weaker(a: str | None, b: str | None) -> str | None:
     return "positive" if a == b == "positive" else "nonnegative"
 
 
-def _sign_of_application(f: str, args: tuple[t.Term, ...], n: Normalizer) -> str | None:
+def _sign_of_application(f: str, args: tuple[t.Term, ...], same: Same) -> str | None:
     match f:
         case "square" | "abs" | "relu":
             return "nonnegative"
         case "sqrt":
-            return "positive" if sign(args[0], n) == "positive" else "nonnegative"
+            return "positive" if sign(args[0], same) == "positive" else "nonnegative"
         case "exp" | "sigmoid" | "rsqrt" | "pi":
             return "positive"
         case "power":
             e = args[1].value if isinstance(args[1], t.Const) and not isinstance(args[1].value, str) else None
-            if sign(args[0], n) == "positive":
+            if sign(args[0], same) == "positive":
                 return "positive"
             if e is None or e.denominator != 1:
                 return "nonnegative"
-            return "nonnegative" if e.numerator % 2 == 0 else sign(args[0], n)
+            return "nonnegative" if e.numerator % 2 == 0 else sign(args[0], same)
         case "mul":
-            known = _weaker(sign(args[0], n), sign(args[1], n))
-            if known is None and (args[0] is args[1] or n.term(args[0]) == n.term(args[1])):
+            known = _weaker(sign(args[0], same), sign(args[1], same))
+            if known is None and (args[0] is args[1] or same(args[0], args[1])):
                 return "nonnegative"
             return known
         case "add":
-            signs = [sign(a, n) for a in args]
+            signs = [sign(a, same) for a in args]
             if None in signs:
                 return None
             return "positive" if "positive" in signs else "nonnegative"
         case "max":
-            signs = [sign(a, n) for a in args]
+            signs = [sign(a, same) for a in args]
             return "positive" if "positive" in signs else "nonnegative" if "nonnegative" in signs else None
         case "min":
-            return _weaker(sign(args[0], n), sign(args[1], n))
+            return _weaker(sign(args[0], same), sign(args[1], same))
         case "div":
-            return _weaker(sign(args[0], n), sign(args[1], n))
+            return _weaker(sign(args[0], same), sign(args[1], same))
         case "reciprocal" | "identity":
-            return sign(args[0], n)
+            return sign(args[0], same)
         case _:
             return None
 

@@ -15,7 +15,7 @@ from axon_mlir.semantics import terms as t
 from axon_mlir.semantics.denotation import range_of
 from axon_mlir.semantics.normal import Normalizer, Poly, condition_text, poly_text
 from axon_mlir.semantics.partial import SYMBOL, Condition, choices
-from axon_mlir.semantics.signs import same_sign, sign
+from axon_mlir.semantics.signs import same_form, same_sign, sign
 from axon_mlir.semantics.walk import Context, subterms
 from axon_mlir.smt.encode import Query
 from axon_mlir.smt.guards import implied
@@ -76,7 +76,7 @@ class Definedness:
             return True, None
         whole = wanted.argument if self.pieces is None else self.pieces(wanted.argument, wanted.context)
         argument = self.normal.term(whole)
-        if self.normal.is_positive(argument) or sign(whole, self.normal) in _IMPLIES[wanted.kind]:
+        if self.normal.is_positive(argument) or sign(whole, same_form(self.normal)) in _IMPLIES[wanted.kind]:
             self.lemmas.add("nonnegative")
             return True, None
         instances = list(self.instances(wanted))
@@ -105,7 +105,7 @@ class Definedness:
         arguments = [wanted.argument, *(at for _, at, _ in instances)]
         for x in arguments:
             for y in subterms(x if self.pieces is None else self.pieces(x, wanted.context)):
-                known = sign(y, self.normal) if isinstance(y, t.Fold) else None
+                known = sign(y, same_form(self.normal)) if isinstance(y, t.Fold) else None
                 if known is not None:
                     poly = self.normal.term(y)
                     assume(_state(known, text.poly(poly)), f"{poly_text(poly)} {SYMBOL[known]}")

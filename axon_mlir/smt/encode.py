@@ -44,18 +44,29 @@ def sanitize(name: str) -> str:
 
 def canonical(conditions: Sequence[t.Condition]) -> list[t.Condition]:
     """Rename variables by first occurrence, so that a text does not depend on how many variables a run has made."""
-    order: dict[Var, Index] = {}
-
-    def visit(i: Index) -> None:
-        for s in sorted((s for s in i.symbols() if isinstance(s, Var)), key=lambda v: (v.uid, v.name)):
-            if s not in order:
-                order[s] = of_var(Var(f"{s.name}!{len(order)}"))
-
+    order: dict[Var, int] = {}
+    out: list[t.Condition] = []
     for c in conditions:
-        for i in t.compared_indices(c):
-            visit(i)
-    binding: dict[Size | Var, Index] = {**order}
-    return t.substitute_conditions(conditions, binding)
+        places = tuple(order.setdefault(v, len(order)) for v in _variables(c))
+        out.append(_renamed(c, places) if places else c)
+    return out
+
+
+@lru_cache(maxsize=1 << 16)
+def _variables(c: t.Condition) -> tuple[Var, ...]:
+    """The variables of a condition by first occurrence, each once."""
+    found: dict[Var, None] = {}
+    for i in t.compared_indices(c):
+        inside = (s for s in i.symbols() if isinstance(s, Var))
+        found |= dict.fromkeys(sorted(inside, key=lambda v: (v.uid, v.name)))
+    return tuple(found)
+
+
+@lru_cache(maxsize=1 << 16)
+def _renamed(c: t.Condition, places: tuple[int, ...]) -> t.Condition:
+    """The condition with its variables named by their places. Many questions share most of their hypotheses."""
+    new = (of_var(Var(f"{v.name}!{n}")) for v, n in zip(_variables(c), places, strict=True))
+    return t.substitute_condition(c, dict(zip(_variables(c), new, strict=True)))
 
 
 def parts_of(c: t.Condition) -> tuple[t.Condition, ...]:

@@ -196,7 +196,7 @@ def test_the_same_roundings_in_another_order_may_be_twice_as_far_off() -> None:
     yardstick = Yardstick.of(function(lambda x: (x + 1e4) - 1e4, "f32[8,16]"), [x])
     other = yardstick.references[0] * (1 + 0.9 * yardstick.tolerances[0])
     assert yardstick.tolerances[0] > 2e-5 and not yardstick.judge([other])[2]
-    assert yardstick.judge([yardstick.references[0] * (1 + 1.1 * yardstick.tolerances[0])])[2]
+    assert yardstick.judge([yardstick.references[0] * (1 + 3 * yardstick.tolerances[0])])[2]
 
 
 def test_a_conversion_that_the_program_writes_rounds() -> None:
@@ -218,6 +218,17 @@ def test_what_a_rounding_of_the_inputs_changes_may_be_off() -> None:
     assert yardstick.judge([off + 1])[2]
     jumps = Yardstick.of(function(lambda x: np.floor(x), "f32[2]"), [np.array([3.0, 5.5], np.float32)])
     assert jumps.judge([np.array([2.0, 5.0])])[2]
+
+
+def test_what_roundings_of_results_change_may_be_off() -> None:
+    """A floor hides roundings of its input, and what is computed from it is rounded nevertheless."""
+    x = np.full(80, 101.5, np.float32)
+    yardstick = Yardstick.of(function(lambda x: np.cos(np.floor(x) ** 2 - 20.3), "f32[80]"), [x])
+    off = np.cos((np.floor(x.astype(np.float64)) ** 2 - 20.3) * (1 + 2.0**-24))
+    assert not yardstick.judge([off])[2]
+    assert yardstick.judge([np.cos((np.floor(x.astype(np.float64)) ** 2 - 20.3) * (1 + 2.0**-20))])[2]
+    counted = Yardstick.of(function(lambda x: np.cos(np.floor(x) ** 2), "f32[80]"), [x])
+    assert counted.judge([np.cos(np.floor(x.astype(np.float64)) ** 2 * (1 + 2.0**-24))])[2], "what fp32 holds is exact"
 
 
 def test_the_wrong_shape_or_number_of_outputs_fails() -> None:
