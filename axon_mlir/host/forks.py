@@ -12,7 +12,6 @@ anything of the user's; `main(argument)` is called in the fork, and its bytes ar
 
 from __future__ import annotations
 
-import atexit
 import gc
 import importlib
 import json
@@ -25,6 +24,8 @@ import sys
 import threading
 import time
 import traceback
+import weakref
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -67,17 +68,16 @@ def run_job(module: str, argument: str, timeout: float) -> Ended:
 @lru_cache(maxsize=1)
 def _server(owner: int, started_with: tuple[tuple[str, str], ...]) -> _Server:
     """The server of this process (a fork of it gets one of its own) under settings that Python reads when it starts."""
-    return _Server(owner)
+    return _Server()
 
 
 class _Server:
-    """This end of a server."""
+    """This end of a server, which ends with this object."""
 
-    def __init__(self, owner: int) -> None:
-        self._owner = owner
+    def __init__(self) -> None:
         self._lock = threading.Lock()
         self._started: tuple[subprocess.Popen[bytes], socket.socket] | None = None
-        atexit.register(self.close)
+        self._finish: Callable[[], object] = lambda: None
 
     def run(self, module: str, argument: str, timeout: float) -> Ended:
         with self._lock:
@@ -148,15 +148,20 @@ class _Server:
                     start_new_session=True,
                 )
             self._started = process, ours
+            self._finish = weakref.finalize(self, _finish, process, ours, os.getpid())
         return self._started[1]
 
     def close(self) -> None:
         """End the server, and the job that runs."""
-        if self._started is not None and os.getpid() == self._owner:
-            process, connection = self._started
-            self._started = None
-            connection.close()
-            process.wait()
+        self._finish()
+        self._started = None
+
+
+def _finish(process: subprocess.Popen[bytes], connection: socket.socket, owner: int) -> None:
+    """End a server; in a fork of the process that started it, only let go of it."""
+    connection.close()
+    if os.getpid() == owner:
+        process.wait()
 
 
 def _available(descriptor: int) -> bytes:
@@ -221,12 +226,11 @@ def serve(connection: socket.socket) -> None:
         while True:
             ready, _, _ = select.select([connection, ended], [], [])
             _available(ended)
-            over = os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT | os.WNOHANG) is not None
+            over, status = os.waitpid(child, os.WNOHANG)
             if over or connection in ready:
-                # The job may have started others.
-                os.killpg(child, signal.SIGKILL)
-                _, status = os.waitpid(child, 0)
+                _kill_group(child)
                 if not over:
+                    os.waitpid(child, 0)
                     return
                 connection.send(str(os.waitstatus_to_exitcode(status)).encode())
                 break
@@ -234,6 +238,14 @@ def serve(connection: socket.socket) -> None:
 
 def _notice(signum: int, frame: FrameType | None) -> None:
     """That a child has ended wakes the server up, which is all."""
+
+
+def _kill_group(child: int) -> None:
+    """Kill a job, and what it has started, as far as there is anything left."""
+    try:
+        os.killpg(child, signal.SIGKILL)
+    except (ProcessLookupError, PermissionError):
+        pass
 
 
 def _own_group(child: int) -> None:

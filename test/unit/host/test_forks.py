@@ -109,6 +109,7 @@ def test_it_runs_where_and_with_what_its_caller_does(
     assert evaluate(jobs, "os.getppid()").answer == server
     monkeypatch.setenv("PYTHONUTF8", "1")
     assert evaluate(jobs, "sys.flags.utf8_mode").answer == b"1"
+    assert gone(int(server)), "one server at a time"
 
 
 def test_a_fork_of_the_caller_has_a_server_of_its_own(jobs: str) -> None:
