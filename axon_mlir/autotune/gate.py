@@ -13,8 +13,8 @@ Twice, since the same roundings in another order make another error of the same 
 the one that it has where sums are added up one term after the other. The error of a few roundings is chance: an output
 with fewer than `FEW` elements may also be off by two roundings of the shortest type that the program computes in, or by
 as much as the program itself, each operation rounded to its type. Any output may be off by as much as the program in
-float64 is when its inputs, or what its operations make, are off by two roundings of fp32: the cosine of a large number
-is nothing that fp32 knows.
+float64 is when its inputs, or what its operations make, are off by roundings: the cosine of a large number is nothing
+that fp32 knows, and one number in bf16 may set all the others off.
 
 An input is skipped, and says so, when the program is not finite on it, or no better than its roundings. A kernel that
 applies a function outside the range that its instruction documents is recorded as `out of range`: on normal inputs that
@@ -391,7 +391,7 @@ class _Moved:
     def __init__(self, func: FuncOp, arrays: Sequence[Array]):
         self._func = func
         self._arrays = arrays
-        self._outputs: dict[tuple[int, int], list[Array]] = {}
+        self._outputs: dict[tuple[int, int, bool], list[Array]] = {}
 
     def distance(self, number: int, reference: Array) -> float:
         """How far off an output is for two roundings. Zero where it is as far off for one: what jumps is no matter of
@@ -399,31 +399,31 @@ class _Moved:
         return max(self._distance(number, reference, seed) for seed in range(MOVES))
 
     def _distance(self, number: int, reference: Array, seed: int) -> float:
-        for roundings in (1, 2):
-            if (roundings, seed) not in self._outputs:
-                self._outputs[roundings, seed] = self._moved(roundings, seed)
-        near, far = (relative_l2(self._outputs[roundings, seed][number], reference) for roundings in (1, 2))
+        few = reference.size < FEW
+        for key in ((roundings, seed, few) for roundings in (1, 2)):
+            if key not in self._outputs:
+                with np.errstate(all="ignore"):
+                    self._outputs[key] = [np.asarray(out) for out in self._moved(*key)]
+        near, far = (relative_l2(self._outputs[roundings, seed, few][number], reference) for roundings in (1, 2))
         return far if near <= SMOOTH * far and math.isfinite(far) else 0.0
 
-    def _moved(self, roundings: int, seed: int) -> list[Array]:
+    def _moved(self, roundings: int, seed: int, few: bool) -> list[Array]:
         signs = np.random.default_rng(seed)
         most = roundings * UNIT_ROUNDOFF["f32"]
         moved = [
             a.astype(np.float64) * (1 + most * signs.choice((-1.0, 1.0), a.shape)) if a.dtype.kind not in "iub" else a
             for a in map(np.asarray, self._arrays)
         ]
-        return self._evaluated(moved, Float64())
-
-    def _evaluated(self, arrays: Sequence[Array], domain: Floats) -> list[Array]:
-        with np.errstate(all="ignore"):
-            return [np.asarray(out) for out in evaluate_function(self._func, arrays, domain)]
+        return evaluate_function(self._func, moved, Float64())
 
 
 class _Inexact(_Moved):
-    """The same with what each operation makes off by roundings, instead of the inputs."""
+    """The same with what each operation makes off by two roundings of fp32, instead of the inputs, and by one of the
+    type that it is kept in: two where the output has few elements, and all may be off the same way."""
 
-    def _moved(self, roundings: int, seed: int) -> list[Array]:
-        return self._evaluated(self._arrays, Inexact(roundings, seed))
+    def _moved(self, roundings: int, seed: int, few: bool) -> list[Array]:
+        shorter = roundings if few else roundings / 2
+        return evaluate_function(self._func, self._arrays, Inexact(roundings, shorter, seed), typed=True)
 
 
 class _Ordered:

@@ -71,6 +71,8 @@ cover
 single
  sum | S:Int->Real f:Int->Real | (= (S 0) 0.0); (= (S 1) (+ (S 0) (f 0))) | (= (S 1) (f 0))
  prod | S:Int->Real f:Int->Real | (= (S 0) 1.0); (= (S 1) (* (S 0) (f 0))) | (= (S 1) (f 0))
+ empty sum | S:Int->Real | (= (S 0) 0.0) | (= 0.0 (S 0))
+ empty prod | S:Int->Real | (= (S 0) 1.0) | (= 1.0 (S 0))
 max-scale
  for max min
  fold {} of {op} | FOLDS c:Real | S: (f @); T: (* c (f @)) | (= (T @) (* c (S @))) | always: (>= c 0.0)

@@ -11,9 +11,10 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
+from ml_dtypes import finfo
 
 from axon_mlir.errors import AxonError
 from axon_mlir.semantics.functions import FUNCTIONS, MONOIDS, Elementwise
@@ -90,6 +91,10 @@ class Floats(Domain):
     def constant(self, value: Fraction | str) -> np.ndarray:
         return np.asarray(float(value), dtype=self.dtype)
 
+    def held(self, array: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
+        """What a type holds of numbers."""
+        return array.astype(dtype).astype(array.dtype)
+
     def integers(self, values: np.ndarray | int) -> np.ndarray:
         return np.asarray(values).astype(self.dtype)
 
@@ -118,20 +123,24 @@ def Float32() -> Floats:
 
 
 class Inexact(Floats):
-    """Float64 in which what fp32 cannot hold is off by some roundings of fp32, each way by chance: how far off a
-    program may be for its roundings (Monte Carlo arithmetic: Parker, UCLA CSD-970002, 1997)."""
+    """Float64 in which what fp32, or a shorter type, cannot hold is off by some of its roundings, each way by chance:
+    how far off a program may be for its roundings (Monte Carlo arithmetic: Parker, UCLA CSD-970002, 1997)."""
 
-    def __init__(self, roundings: int, seed: int):
+    def __init__(self, roundings: float, shorter: float, seed: int):
         super().__init__(np.float64)
-        self._most = roundings * 2.0**-24
+        self._roundings = roundings
+        self._shorter = shorter
         self._signs = np.random.default_rng(seed)
 
-    def _off(self, array: np.ndarray) -> np.ndarray:
+    def _off(self, array: np.ndarray, dtype: Any = np.float32, roundings: float | None = None) -> np.ndarray:
+        most = (self._roundings if roundings is None else roundings) * float(cast("Any", finfo(dtype)).eps) / 2
         with np.errstate(all="ignore"):
-            inexact = array.astype(np.float32) != array
-        return np.asarray(
-            np.where(inexact, array * (1 + self._most * self._signs.choice((-1.0, 1.0), array.shape)), array)
-        )
+            inexact = array.astype(dtype).astype(array.dtype) != array
+        return np.asarray(np.where(inexact, array * (1 + most * self._signs.choice((-1.0, 1.0), array.shape)), array))
+
+    def held(self, array: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
+        """What fp32 cannot hold is off already."""
+        return array if dtype == np.float32 else self._off(array, dtype, self._shorter)
 
     def apply(self, function: str, args: Sequence[np.ndarray]) -> np.ndarray:
         return self._off(super().apply(function, args))

@@ -10,7 +10,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, cast
+from typing import Any, Literal, TypeGuard, cast
 
 import ml_dtypes
 import numpy as np
@@ -65,9 +65,12 @@ class TooManySteps(AxonError):
 
 def round_to(array: np.ndarray, dtype: str | None) -> np.ndarray:
     """Round floats to an element type, and come back to the array's own dtype."""
-    if dtype is None or dtype == "f64" or not dtype.startswith(("f", "bf")):
-        return array
-    return array.astype(NUMPY_DTYPES[dtype]).astype(array.dtype)
+    return array.astype(NUMPY_DTYPES[dtype]).astype(array.dtype) if _rounds(dtype) else array
+
+
+def _rounds(dtype: str | None) -> TypeGuard[str]:
+    """Whether an element type is a float that does not hold every number of a run."""
+    return dtype is not None and dtype != "f64" and dtype.startswith(("f", "bf"))
 
 
 @dataclass
@@ -106,9 +109,15 @@ class Interpreter:
         return int(evaluate(i, known))
 
     def bind(self, v: SSAValue, value: np.ndarray | int) -> None:
-        if self.typed is True and isinstance(value, np.ndarray) and isinstance(self.domain, Floats):
-            value = round_to(value, dtype_of(v.type))
+        if self.typed is True and isinstance(value, np.ndarray):
+            value = self.held(value, dtype_of(v.type))
         self.values[v] = value
+
+    def held(self, array: np.ndarray, dtype: str | None) -> np.ndarray:
+        """What an element type holds of numbers, as the domain rounds; all of them where that is exact."""
+        if isinstance(self.domain, Floats) and _rounds(dtype):
+            return self.domain.held(array, NUMPY_DTYPES[dtype])
+        return array
 
     def take(self, v: SSAValue) -> np.ndarray:
         """The array of a value, to be written over: its own where this is the only use that there will be of it, a
@@ -164,11 +173,11 @@ class Interpreter:
             op.interpret(self)
         elif isinstance(op, HasMeaning):
             arrays = [self.array(v) for v in op.operands]
-            stated = self.typed == "stated" and isinstance(self.domain, Floats)
+            stated = self.typed == "stated"
             if stated and op.TYPED_OPERANDS:
-                arrays = [round_to(a, dtype_of(v.type)) for a, v in zip(arrays, op.operands, strict=True)]
+                arrays = [self.held(a, dtype_of(v.type)) for a, v in zip(arrays, op.operands, strict=True)]
             for r, value in zip(op.results, self.evaluate(op.meaning(), arrays, op.meaning_attributes()), strict=True):
-                self.bind(r, round_to(value, dtype_of(r.type)) if stated and op.TYPED_RESULTS else value)
+                self.bind(r, self.held(value, dtype_of(r.type)) if stated and op.TYPED_RESULTS else value)
         elif not isinstance(op, ReturnOp):
             raise AxonError(f"'{op.name}' cannot be executed", where=place(op))
 

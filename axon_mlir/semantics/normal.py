@@ -45,7 +45,7 @@ LEMMAS: dict[str, str] = {
     "const": "sum(k < n: c) = n * c, n >= 0",
     "fubini": "sum(k < n: sum(l < m: f[k, l])) = sum(l < m: sum(k < n: f[k, l]))",
     "tile": "sum(t < ceildiv(n, s): sum(j < min(s, n - s * t): f[s * t + j])) = sum(k < n: f[k])",
-    "single": "fold(k < 1: f[k]) = f[0]",
+    "single": "fold(k < 1: f[k]) = f[0], sum(k < 0: f[k]) = 0, prod(k < 0: f[k]) = 1",
     "max-scale": "max(k < n: c * f[k]) = c * max(k < n: f[k]), c >= 0",
     "max-shift": "max(k < n: f[k] + c) = max(k < n: f[k]) + c",
     "max-negate": "max(k < n: -f[k]) = -min(k < n: f[k])",
@@ -1197,6 +1197,9 @@ class Normalizer:
         if extent == 1:
             self.lemmas.add("single")
             return self.substitute(body, {v: const(0)})
+        if extent == 0 and monoid in ("sum", "prod"):
+            self.lemmas.add("single")
+            return ZERO if monoid == "sum" else ONE
         if monoid == "prod" and body.single is not None and not _infinite(body):
             return self._product_fold(v, extent, *body.terms[0])
         if monoid == "sum":
@@ -1249,11 +1252,15 @@ class Normalizer:
         if len(m) + (c != 1) > 1:
             self.lemmas.add("prod-mul")
         out = ONE if c == 1 else self._atom(self._named_fold("prod", v, extent, constant(c)))
+        exponents = [make_poly({a.mono: e}) for a, e in m if isinstance(a, Exp)]
+        if exponents:
+            # Together: of a sum of differences the ends may be all that is left.
+            self.lemmas.add("prod-exp")
+            out = self.mul(out, self.exp(self.fold("sum", v, extent, self.add(*exponents))))
         for a, e in m:
             if isinstance(a, Exp):
-                self.lemmas.add("prod-exp")
-                out = self.mul(out, self.exp(self.fold("sum", v, extent, make_poly({a.mono: e}))))
-            elif e.denominator == 1:
+                continue
+            if e.denominator == 1:
                 flat = self._flatten_other("prod", v, extent, self._atom(a))
                 one = self._atom(self._named_fold("prod", v, extent, self._atom(a))) if flat is None else flat
                 out = self.mul(out, self.power(one, e))

@@ -215,6 +215,8 @@ def _single(b: _Builder) -> None:
     d = "S:Int->Real f:Int->Real"
     b.add("sum", d, ["(= (S 0) 0.0)", "(= (S 1) (+ (S 0) (f 0)))"], "(= (S 1) (f 0))")
     b.add("prod", d, ["(= (S 0) 1.0)", "(= (S 1) (* (S 0) (f 0)))"], "(= (S 1) (f 0))")
+    b.add("empty sum", "S:Int->Real", ["(= (S 0) 0.0)"], "(= 0.0 (S 0))")
+    b.add("empty prod", "S:Int->Real", ["(= (S 0) 1.0)"], "(= 1.0 (S 0))")
 
 
 def _max_scale(b: _Builder) -> None:

@@ -464,6 +464,7 @@ def _computation(
             known = dims.of_axis.setdefault((tensor.name, axis), chosen[v])
             dims.unify(known, chosen[v])
     outer = [v for v, _ in around]
+    scanned = None if scan is None else chosen[scan.along]
     dim_of: dict[Var, str | None] = {v: chosen.get(v) for v in (*outer, *value.variables, *(f.var for f in folds))}
     return Computation(
         tensor,
@@ -474,18 +475,22 @@ def _computation(
         op,
         () if whole else piece.origin,
         () if whole else piece.steps,
-        frozenset(_single([i for r in reads for i in r.indices], dim_of, dims.sizes)) | {chosen[v] for v in outer},
+        frozenset(_single([i for r in reads for i in r.indices], dim_of, dims.sizes, scanned))
+        | {chosen[v] for v in outer},
         tuple((v, chosen[v]) for v in outer),
     )
 
 
-def _single(indices: Sequence[Index], dim_of: Mapping[Var, str | None], sizes: Mapping[str, Index]) -> set[str]:
+def _single(
+    indices: Sequence[Index], dim_of: Mapping[Var, str | None], sizes: Mapping[str, Index], scanned: str | None
+) -> set[str]:
     """The dimensions that some index depends on otherwise than by running along it."""
     out: set[str] = set()
     for i in indices:
         mine = {d for s in i.symbols() if isinstance(s, Var) and (d := dim_of.get(s)) is not None}
         along = [d for d, _ in _affine(i, dim_of) if d not in out]
-        # One dimension that an index runs along keeps doing so: of those that are not short the one in the least steps.
-        along.sort(key=lambda d: not nonnegative(const(FEW) - sizes[d]))
+        # One dimension that an index runs along keeps doing so: the one that is scanned, or of those that are not short
+        # the one in the least steps.
+        along.sort(key=lambda d: (d == scanned, not nonnegative(const(FEW) - sizes[d])))
         out |= mine - set(along[-1:])
     return out

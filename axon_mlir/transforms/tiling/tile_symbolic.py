@@ -480,18 +480,19 @@ class _Builder:
     def scan(self, c: Computation, scan: Scan) -> None:
         """A scan along rows: within each tile from what the tiles before have left. Of a running fold that is the fold
         of what they hold, which is made beside; of a recurrence it is their last element."""
-        free = c.dim_of[scan.along]
-        assert free is not None
+        scanned = c.dim_of[scan.along]
+        assert scanned is not None
+        free = None if scanned in c.single else scanned
         part = self.beside[c.result.name][0]
-        rest = self.single([d for d in c.dims if d is not None and d not in (part, free)])
+        rest = self.single([d for d in c.dims if d is not None and d not in (part, scanned)])
         outer = self.path(*([self.loop(part, PART)] if part else []), *rest)
-        inside = self.path(self.loop(free, FREE))
+        inside = self.path(self.loop(free, FREE)) if free else self.single([scanned])
         path = (*outer, *inside)
         reads = [r for x in scan.parts for r in reads_of(x)]
         loaded = tuple(self.load(c, r, part, free, path, turn=True) for r in reads)
         before, value = self.value(), self.value()
         dtype = _accumulator(scan.monoid, c.result.dtype)
-        column, row, red = (part or "", ""), (part or "", free), frozenset(inside)
+        column, row, red = (part or "", ""), (part or "", free or ""), frozenset(inside)
         ins, carried = (*loaded, before), frozenset({before})
         if scan.factor is not None:
             self.leaves.append(Leaf("compute", value, row, path, ins, RECURRENCE, dtype=dtype, carried=carried))

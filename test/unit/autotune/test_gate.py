@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from ml_dtypes import bfloat16
 from xdsl.dialects.builtin import DictionaryAttr, StringAttr
 from xdsl.dialects.func import FuncOp
 
@@ -229,6 +230,21 @@ def test_what_roundings_of_results_change_may_be_off() -> None:
     assert yardstick.judge([np.cos((np.floor(x.astype(np.float64)) ** 2 - 20.3) * (1 + 2.0**-20))])[2]
     counted = Yardstick.of(function(lambda x: np.cos(np.floor(x) ** 2), "f32[80]"), [x])
     assert counted.judge([np.cos(np.floor(x.astype(np.float64)) ** 2 * (1 + 2.0**-24))])[2], "what fp32 holds is exact"
+
+
+def test_one_rounding_in_a_short_type_may_set_all_elements_off() -> None:
+    """The mean of a tensor in bf16, times each element: what half a unit of it is, all may be off; not two units."""
+    x = np.random.default_rng(0).standard_normal((16, 16)).astype(np.float32) + 2
+
+    def scaled(x: Any) -> Any:
+        return x * np.mean(x).astype(bfloat16)
+
+    yardstick = Yardstick.of(function(scaled, "f32[16,16]"), [x])
+    wide = x.astype(np.float64)
+    off = wide * np.mean(wide) * (1 + 0.9 * 2.0**-8)
+    error, tolerance, reason = yardstick.judge([off])
+    assert yardstick.tolerances[0] < error < tolerance and not reason
+    assert yardstick.judge([wide * np.mean(wide) * (1 + 2 * 2.0**-8)])[2]
 
 
 def test_the_wrong_shape_or_number_of_outputs_fails() -> None:

@@ -143,6 +143,8 @@ PROGRAMS: dict[str, Program] = {
     "running sums": (["f32[130,3000]"], lambda x: np.cumsum(x, axis=1)),
     "running sums down": (["f32[300,20]"], lambda x: np.cumsum(x, axis=0)),
     "running sums of rows in a row": (["f32[7,5]"], lambda x: np.cumsum(x.reshape(-1))),
+    "running sums within parts of rows": (["f32[65,5]"], lambda x: np.cumsum(x.reshape(13, 5, 5), axis=1)),
+    "running sums of every element twice": (["f32[5,9]"], lambda x: np.cumsum(np.repeat(x, 2, axis=1), axis=1)),
     "running maxima": (["f32[5,1100]"], lambda x: np.maximum.accumulate(x, axis=1)),
     "a triangle": (["f32[150,140]"], lambda x: np.triu(x, 1) * 2.0),
     "positions": (["f32[150,140]"], lambda x: x * np.arange(x.shape[1]) + np.arange(x.shape[0])[:, None]),
@@ -163,7 +165,7 @@ PROGRAMS: dict[str, Program] = {
     "a rotation": (["f32[140,130]", "f32[70,130]", "f32[70,130]"], rotated),
 }
 
-UNDECIDED = {"many axes in one", "rows twice", "every second row, flattened"}
+UNDECIDED = {"many axes in one", "rows twice", "every second row, flattened", "running sums within parts of rows"}
 """Programs whose steps are proved, but not their text: regions in three loops, a quotient that a slice decides."""
 
 MAY_BE_EMPTY = ("rows in the middle, if there are so many", "a later part", "neighbours", "halves of the columns")
