@@ -45,3 +45,28 @@ def test_a_broken_manifest(text: str, tmp_path: Path) -> None:
     (tmp_path / "manifest.json").write_text(text)
     code, _, stderr = axon("recheck", str(tmp_path))
     assert code == 3 and "not the manifest of a certificate" in stderr
+
+
+ROWS, PRODUCT = ["f32[T,N]"], ["f32[T,K]", "f32[K,N]", "f32[T,N]"]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "specs", "said"),
+    [
+        ("log_sum_exp", "log_sum_exp_at_once", ROWS, "proved"),
+        ("log_sum_exp_at_once", "log_sum_exp", ROWS, "proved"),
+        ("log_sum_exp", "log_sum_exp_without_maximum", ROWS, "refuted: value"),
+        ("masked", "masked_at_once", ROWS * 2, "proved"),
+        # Where the first element is masked the loop takes infinities from each other.
+        ("masked_at_once", "masked", ROWS * 2, "refuted: definedness"),
+        ("attention", "attention_at_once", PRODUCT, "proved"),
+        ("running", "running_at_once", ROWS * 2, "proved"),
+        ("running", "running_of_all", ROWS * 2, "refuted: value"),
+    ],
+)
+def test_statistics_that_a_loop_carries(before: str, after: str, specs: list[str], said: str) -> None:
+    source = Path(__file__).parent / "Inputs" / "online.py"
+    arguments = [word for spec in specs for word in ("--arg", spec)]
+    code, stdout, _ = axon("prove", f"{source}:{before}", f"{source}:{after}", *arguments)
+    assert stdout.startswith(said)
+    assert (code == 0) == (said == "proved")
