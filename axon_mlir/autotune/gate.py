@@ -59,6 +59,8 @@ FACTOR = 2.0
 SCALES = (4, 16, 64)
 """What normal inputs are divided by where the results would overflow."""
 FEW = 64
+SMALLEST = float(np.finfo(np.float32).tiny)
+"""What is no larger counts as zero."""
 MOVES = 3
 """How often inputs and results are moved by their roundings, each way by chance."""
 SMOOTH = 0.75
@@ -353,6 +355,9 @@ class Yardstick:
             if output.size != reference.size:
                 return math.inf, tolerance, f"output {n} is {list(output.shape)}, not {list(reference.shape)}"
             error = relative_l2(output.reshape(reference.shape), reference)
+            if math.isinf(error) and tolerance > 0 and _finite(output) and not reference.any():
+                # Of zero nothing is a part: the distances themselves are compared.
+                error, tolerance = float(np.linalg.norm(output.astype(np.float64).reshape(-1))), SMALLEST
             reason = ""
             for other in self.others:
                 if not error <= tolerance and tolerance > 0:
@@ -404,7 +409,8 @@ class _Moved:
             if key not in self._outputs:
                 with np.errstate(all="ignore"):
                     self._outputs[key] = [np.asarray(out) for out in self._moved(*key)]
-        near, far = (relative_l2(self._outputs[roundings, seed, few][number], reference) for roundings in (1, 2))
+        moved = (self._outputs[roundings, seed, few][number] for roundings in (1, 2))
+        near, far = (_distance(output, reference) for output in moved)
         return far if near <= SMOOTH * far and math.isfinite(far) else 0.0
 
     def _moved(self, roundings: int, seed: int, few: bool) -> list[Array]:
@@ -438,7 +444,7 @@ class _Ordered:
         if self._dtypes[number] != "f32":
             return 0.0
         with np.errstate(all="ignore"):
-            error = relative_l2(self._program.output(number), reference)
+            error = _distance(self._program.output(number), reference)
         return FACTOR * error if math.isfinite(error) else 0.0
 
 
@@ -466,6 +472,13 @@ def relative_l2(value: Array, reference: Array) -> float:
     if norm == 0.0:
         return 0.0 if distance == 0.0 else math.inf
     return distance / norm
+
+
+def _distance(value: Array, reference: Array) -> float:
+    """The relative L2 distance; from a reference of zeros the distance itself."""
+    if reference.any() or not _finite(value):
+        return relative_l2(value, reference)
+    return float(np.linalg.norm(np.asarray(value).astype(np.float64).reshape(-1)))
 
 
 def _finite(array: Array) -> bool:

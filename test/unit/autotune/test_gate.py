@@ -247,6 +247,16 @@ def test_one_rounding_in_a_short_type_may_set_all_elements_off() -> None:
     assert yardstick.judge([wide * np.mean(wide) * (1 + 2 * 2.0**-8)])[2]
 
 
+def test_a_result_of_zero_may_be_off_by_roundings() -> None:
+    """The variance of equal numbers, from a mean that is not quite theirs."""
+    x = np.full((2, 7), 1.7, np.float32)
+    yardstick = Yardstick.of(function(lambda x: np.var(x, axis=1), "f32[2,7]"), [x])
+    assert not yardstick.judge([np.full(2, 1.7 * 2.0**-24) ** 2])[2]
+    assert yardstick.judge([np.full(2, 1e-6)])[2]
+    exact = Yardstick.of(function(lambda x: x - x, "f32[2,7]"), [x])
+    assert not exact.judge([np.zeros((2, 7))])[2] and exact.judge([np.full((2, 7), 1e-20)])[2]
+
+
 def test_the_wrong_shape_or_number_of_outputs_fails() -> None:
     yardstick = Yardstick((np.ones((2, 3)),), (1.0,))
     assert "output 0 is [3], not [2, 3]" in yardstick.judge([np.ones(3)])[2]
