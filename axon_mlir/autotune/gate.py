@@ -357,7 +357,7 @@ class Yardstick:
             error = relative_l2(output.reshape(reference.shape), reference)
             if math.isinf(error) and tolerance > 0 and _finite(output) and not reference.any():
                 # Of zero nothing is a part: the distances themselves are compared.
-                error, tolerance = float(np.linalg.norm(output.astype(np.float64).reshape(-1))), SMALLEST
+                error, tolerance = _distance(output, reference), SMALLEST
             reason = ""
             for other in self.others:
                 if not error <= tolerance and tolerance > 0:
@@ -401,9 +401,9 @@ class _Moved:
     def distance(self, number: int, reference: Array) -> float:
         """How far off an output is for two roundings. Zero where it is as far off for one: what jumps is no matter of
         precision."""
-        return max(self._distance(number, reference, seed) for seed in range(MOVES))
+        return max(self._off(number, reference, seed) for seed in range(MOVES))
 
-    def _distance(self, number: int, reference: Array, seed: int) -> float:
+    def _off(self, number: int, reference: Array, seed: int) -> float:
         few = reference.size < FEW
         for key in ((roundings, seed, few) for roundings in (1, 2)):
             if key not in self._outputs:
@@ -448,7 +448,7 @@ class _Ordered:
         return FACTOR * error if math.isfinite(error) else 0.0
 
 
-_Other = _Moved | _Inexact | _Ordered
+_Other = _Moved | _Ordered
 
 
 def _roundoff(func: FuncOp, dtype: str) -> float:

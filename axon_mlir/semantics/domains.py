@@ -132,10 +132,12 @@ class Inexact(Floats):
         self._shorter = shorter
         self._signs = np.random.default_rng(seed)
 
-    def _off(self, array: np.ndarray, dtype: Any = np.float32, roundings: float | None = None) -> np.ndarray:
+    def _off(
+        self, array: np.ndarray, dtype: np.dtype[Any] = np.dtype(np.float32), roundings: float | None = None
+    ) -> np.ndarray:
         most = (self._roundings if roundings is None else roundings) * float(cast("Any", finfo(dtype)).eps) / 2
         with np.errstate(all="ignore"):
-            inexact = array.astype(dtype).astype(array.dtype) != array
+            inexact = super().held(array, dtype) != array
         return np.asarray(np.where(inexact, array * (1 + most * self._signs.choice((-1.0, 1.0), array.shape)), array))
 
     def held(self, array: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from axon_mlir.errors import UnsupportedError
 from axon_mlir.frontend.nki_text.values import Slice, Storage, Value, View
-from axon_mlir.semantics.index import Index, Monomial, const
+from axon_mlir.semantics.index import Index, Monomial, cofactor, const
 
 Require = Callable[[Index, Index], None]
 """Records that the first term must be at most the second."""
@@ -156,7 +156,7 @@ def divided(term: Index, stride: Index) -> tuple[Index, Index]:
     quotient, rest = const(0), term
     while True:
         # A step takes a monomial away, and brings in smaller ones only.
-        shown = [(m, left, c // scale) for m, c in rest.terms if (left := _without(m, factors)) is not None]
+        shown = [(m, left, c // scale) for m, c in rest.terms if (left := cofactor(m, factors)) is not None]
         fitting = [(m, left, times) for m, left, times in shown if times]
         if not fitting:
             break
@@ -173,13 +173,3 @@ def _degree(term: tuple[Monomial, *tuple[object, ...]]) -> tuple[int, list[str]]
     """The graded order of monomials; in each the atoms stand in their own order."""
     monomial = term[0]
     return len(monomial), [str(a) for a in monomial]
-
-
-def _without(monomial: Monomial, factors: Monomial) -> Monomial | None:
-    """A monomial divided by another; None where that is no monomial."""
-    left = list(monomial)
-    for atom in factors:
-        if atom not in left:
-            return None
-        left.remove(atom)
-    return tuple(left)
