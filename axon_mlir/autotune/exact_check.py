@@ -45,13 +45,12 @@ class Work:
 
     field: int = 4_000_000_000
     rational: int = 3_000_000
+    iterations: int = 8_000
+    """Most iterations when all loops are nested: each is some interpreted instructions, however small."""
 
 
 AT_ONCE = 5
 """How many times more multiplications one operation may take: it is evaluated at once."""
-
-ITERATIONS = 8_000
-"""Most iterations of one run when all loops are nested: each is some interpreted instructions, however small."""
 
 ELEMENTS = 50_000_000
 """Most elements of one argument; the kernel's process holds several tensors of that size."""
@@ -101,7 +100,7 @@ def check_kernel(
         if not isinstance(kernel, Path):
             path.write_text(text, encoding="utf-8")
         sizes = sizes_list or ragged_sizes(text, func, work)
-        most = work.rational if sizes_list is None else None
+        most = work if sizes_list is None else None
         cases = [_case(text, func, at, seed + n, most) for n, at in enumerate(sizes)]
         runs = _run(path, func, device, cases, execute)
         if sizes_list is None:
@@ -139,7 +138,7 @@ def _run(
     return [out[n] for n in range(len(cases))]
 
 
-def _case(text: str, func: FuncOp, sizes: Mapping[str, int], seed: int, rational: int | None) -> _Case:
+def _case(text: str, func: FuncOp, sizes: Mapping[str, int], seed: int, work: Work | None) -> _Case:
     """A case; where the program needs rationals, at sizes within so much work."""
     kind: Literal["field", "rational"] = "field"
     arrays = _inputs(func, sizes, kind, seed)
@@ -147,8 +146,8 @@ def _case(text: str, func: FuncOp, sizes: Mapping[str, int], seed: int, rational
         expected = evaluate_function(func, arrays, Field())
     except NotInDomain:
         kind = "rational"
-        if rational is not None:
-            sizes = _within(sizes, ragged_steps(text, func), rational, seed, func)
+        if work is not None:
+            sizes = _within(sizes, ragged_steps(text, func), work, work.rational, seed, func)
         arrays = _inputs(func, sizes, kind, seed)
         expected = evaluate_function(func, arrays, Rationals())
     given = [TypedArray(a.reshape(a.shape or (1, 1)), d) for a, d in zip(arrays, _element_types(func), strict=True)]
@@ -227,15 +226,15 @@ def ragged_sizes(text: str, func: FuncOp, work: Work = Work()) -> list[dict[str,
             more = max(found) if number == 1 and max(found) <= 512 else 0
             rest = tail if tail == 1 else (tail + 2 * position) % least or 1
             sizes[name] = sum(found) + more + (rest if least > 1 else 0)
-        out.append(_within(sizes, steps, work.field, number, func))
+        out.append(_within(sizes, steps, work, work.field, number, func))
     return out
 
 
 def _within(
-    sizes: Mapping[str, int], steps: Mapping[str, Sequence[int]], work: int, turn: int, func: FuncOp
+    sizes: Mapping[str, int], steps: Mapping[str, Sequence[int]], work: Work, products: int, turn: int, func: FuncOp
 ) -> dict[str, int]:
     """Shorten dimensions, another one first in every turn, until the product of all sizes and each operation are within
-    `work`, the loops within `ITERATIONS`, and no argument has more than `ELEMENTS`.
+    `products`, the loops within the iterations of `work`, and no argument has more than `ELEMENTS`.
 
     First the loops over long steps run once; if that does not do, so do those over short ones.
     """
@@ -244,8 +243,8 @@ def _within(
     names = [*list(out)[turn % (len(out) or 1) :], *list(out)[: turn % (len(out) or 1)]]
     for once in (False, True):
         for name in names:
-            too_much = math.prod(out.values()) > work or _largest(spaces, out) > AT_ONCE * work
-            too_much = too_much or _iterations(steps, out) > ITERATIONS
+            too_much = math.prod(out.values()) > products or _largest(spaces, out) > AT_ONCE * products
+            too_much = too_much or _iterations(steps, out) > work.iterations
             if steps[name] and (too_much or _elements(func, out) > ELEMENTS):
                 shortest = min(steps[name])
                 out[name] = min(out[name], 3 if once else shortest + (out[name] % shortest or 1))

@@ -177,7 +177,7 @@ class Reals:
         self.declared: list[str] = []
         self.facts: list[str] = []
         self.atoms: dict[nf.Atom, str] = {}
-        self.powers: dict[tuple[str, Fraction], str] = {}
+        self.powers: dict[tuple[str, nf.Number], str] = {}
         self.booleans: dict[str, str] = {}
 
     def declare(self, text: str, sort: str = "Real") -> str:
@@ -187,7 +187,7 @@ class Reals:
     def poly(self, p: nf.Poly) -> str:
         return _sum([([x for a, e in m for x in self.power(a, e)], c) for m, c in p.terms], ".0")
 
-    def power(self, a: nf.Atom, e: Fraction) -> list[str]:
+    def power(self, a: nf.Atom, e: nf.Number) -> list[str]:
         """The factors of `a ^ e`."""
         base = self.atom(a)
         if not 1 <= abs(e.numerator) <= 6 or e.denominator > 4:
@@ -195,10 +195,10 @@ class Reals:
         if e.denominator > 1:
             base = self.extra(base, Fraction(1, e.denominator), "root")
         if e < 0:
-            base = self.extra(base, Fraction(-1), "inverse")
+            base = self.extra(base, -1, "inverse")
         return [base] * abs(e.numerator)
 
-    def extra(self, base: str, e: Fraction, kind: str, positive: bool = False) -> str:
+    def extra(self, base: str, e: nf.Number, kind: str, positive: bool = False) -> str:
         if (base, e) not in self.powers:
             r = self.powers[base, e] = self.declare(f"{kind}!{len(self.powers)}")
             if kind == "inverse":

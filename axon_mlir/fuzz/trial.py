@@ -41,7 +41,7 @@ WORDS: tuple[Word, ...] = ("passed", "refused", "wrong", "crash", "unproved", "t
 BAD: tuple[Word, ...] = ("wrong", "crash", "unproved", "timeout")
 """Those that ask for a reproducer."""
 
-WORK = Work(field=20_000_000, rational=10_000)
+WORK = Work(field=20_000_000, rational=10_000, iterations=1_000)
 """Sizes of the exact execution: small ones, since there are many programs."""
 
 TRACE = "trace"

@@ -283,7 +283,17 @@ class Field(Domain):
     def inverse(self, x: np.ndarray) -> np.ndarray:
         if np.any(x % self.p == 0):
             raise NotInDomain("a division by zero")
-        return self.power(x, self.p - 2)
+        return self._inverses(x.reshape(-1) % self.p).reshape(x.shape)
+
+    def _inverses(self, x: np.ndarray) -> np.ndarray:
+        """From the inverses of products of two: three products for each element (Montgomery 1987)."""
+        if x.size <= 16:
+            return np.asarray([pow(int(v), -1, self.p) for v in x], np.int64)
+        half = x.size // 2
+        low, high = x[:half], x[half : 2 * half]
+        both = self._inverses(np.concatenate((low * high % self.p, x[2 * half :])))
+        pairs, rest = both[:half], both[half:]
+        return np.concatenate((pairs * high % self.p, pairs * low % self.p, rest))
 
     def hashed(self, function: str, args: Sequence[np.ndarray]) -> np.ndarray:
         h = np.asarray(_hash_seed(function), dtype=np.uint64)

@@ -173,14 +173,17 @@ class Infinity:
 
 
 Atom = Integer | Element | Prime | Base | Exp | Opaque | Extreme | Sum | OtherFold | Guarded | Infinity
-Mono = tuple[tuple[Atom, Fraction], ...]
+Number = int | Fraction
+"""Coefficients and exponents; whole ones as `int`, which is hashed and added faster and is equal to the fraction."""
+
+Mono = tuple[tuple[Atom, Number], ...]
 
 
 @dataclass(frozen=True)
 class Poly:
     """A rational combination of monomials, sorted by key; equality is structural."""
 
-    terms: tuple[tuple[Mono, Fraction], ...]
+    terms: tuple[tuple[Mono, Number], ...]
     _hash: int = field(init=False, repr=False, compare=False, default=0)
 
     def __post_init__(self):
@@ -194,11 +197,11 @@ class Poly:
         if not self.terms:
             return Fraction(0)
         if len(self.terms) == 1 and not self.terms[0][0]:
-            return self.terms[0][1]
+            return Fraction(self.terms[0][1])
         return None
 
     @property
-    def single(self) -> tuple[Mono, Fraction] | None:
+    def single(self) -> tuple[Mono, Number] | None:
         return self.terms[0] if len(self.terms) == 1 else None
 
     def __str__(self) -> str:
@@ -242,8 +245,13 @@ def poly_text(p: Poly) -> str:
     return " + ".join((f"{c} * " if c != 1 or not m else "") + mono_text(m) if m else str(c) for m, c in p.terms) or "0"
 
 
-def make_poly(terms: Mapping[Mono, Fraction]) -> Poly:
-    kept = tuple(term for term in terms.items() if term[1])
+def plain(x: Number) -> Number:
+    """The same number, as an `int` if it is one."""
+    return x.numerator if x.denominator == 1 else x
+
+
+def make_poly(terms: Mapping[Mono, Number]) -> Poly:
+    kept = tuple((m, plain(c)) for m, c in terms.items() if c)
     return Poly(kept if len(kept) < 2 else tuple(sorted(kept, key=lambda x: mono_text(x[0]))))
 
 
@@ -252,7 +260,7 @@ _OTHER = {"max": "min", "min": "max"}
 
 def lone(a: Atom) -> Poly:
     """The form that is one atom."""
-    return make_poly({((a, Fraction(1)),): Fraction(1)})
+    return make_poly({((a, 1),): 1})
 
 
 def folds_over_one(p: Poly) -> dict[Atom, OtherFold]:
@@ -262,12 +270,12 @@ def folds_over_one(p: Poly) -> dict[Atom, OtherFold]:
         if isinstance(a, OtherFold):
             out[a] = a
         elif isinstance(a, Sum) and len(a.binders) == 1:
-            out[a] = OtherFold("sum", *a.binders[0], make_poly({a.mono: Fraction(1)}))
+            out[a] = OtherFold("sum", *a.binders[0], make_poly({a.mono: 1}))
     return out
 
 
 ZERO = make_poly({})
-ONE = make_poly({(): Fraction(1)})
+ONE = make_poly({(): 1})
 
 
 def constant(value: Fraction | int) -> Poly:
@@ -561,17 +569,17 @@ class Normalizer:
     # -- ring operations -----------------------------------------------------------------------------------------
 
     def add(self, *polys: Poly) -> Poly:
-        out: dict[Mono, Fraction] = {}
+        out: dict[Mono, Number] = {}
         for p in polys:
             for m, c in p.terms:
-                out[m] = out.get(m, Fraction(0)) + c
+                out[m] = out.get(m, 0) + c
         return self._joined(self._reduced(make_poly(out)))
 
     def _joined(self, p: Poly) -> Poly:
         """Sums over adjacent ranges with the same factors as one sum."""
         if not self.joining:
             return p
-        parts: dict[tuple[Mono, Fraction, str], list[tuple[Mono, Sum, bool]]] = {}
+        parts: dict[tuple[Mono, Number, str], list[tuple[Mono, Sum, bool]]] = {}
         for m, k in p.terms:
             for a, e in m:
                 if isinstance(a, Sum) and e == 1:
@@ -587,7 +595,7 @@ class Normalizer:
                     if whole is not None:
                         self.lemmas.add("split")
                         others = make_poly({m: k for m, k in p.terms if m not in (m1, m2)})
-                        return self.add(others, self.scale(self.mul(make_poly({rest: Fraction(1)}), whole), c))
+                        return self.add(others, self.scale(self.mul(make_poly({rest: 1}), whole), c))
         present = dict(p.terms)
         if len(present) < 2:
             return p
@@ -598,7 +606,7 @@ class Normalizer:
                     return whole
         return p
 
-    def _with_neighbour(self, present: Mapping[Mono, Fraction], factor: Poly, m: Mono, a: Sum) -> Poly | None:
+    def _with_neighbour(self, present: Mapping[Mono, Number], factor: Poly, m: Mono, a: Sum) -> Poly | None:
         """A sum over a number of terms (the monomial m), with the next term or the one before, if that is there too."""
         for v, n in a.binders:
             if n.constant is None:
@@ -645,7 +653,7 @@ class Normalizer:
                     mine = [*map(const, range(j)), *(m + k for k in range(j, more))]
                     theirs = [n + k for k in range(j - more)]
                     plus, minus = (self.add(*(self._sliced(a, v, k) or ZERO for k in ks)) for ks in (mine, theirs))
-                    return self.add(plus, self.scale(minus, Fraction(-1)))
+                    return self.add(plus, self.scale(minus, -1))
         return None
 
     def _sliced(self, a: Sum, v: Var, at: Index) -> Poly | None:
@@ -655,14 +663,14 @@ class Normalizer:
             return None
         inside: dict[Size | Var, Index] = {v: at, **{w: of_var(fresh_var("s")) for w, _ in others}}
         renamed = [(_as_var(inside[w]), n.substitute(inside)) for w, n in others]
-        out = self.substitute(make_poly({a.mono: Fraction(1)}), inside)
+        out = self.substitute(make_poly({a.mono: 1}), inside)
         while renamed:
             w, n = next(x for x in reversed(renamed) if not any(x[0] in k.symbols() for _, k in renamed))
             renamed.remove((w, n))
             out = self.fold("sum", w, n, out)
         return out
 
-    def scale(self, p: Poly, c: Fraction) -> Poly:
+    def scale(self, p: Poly, c: Number) -> Poly:
         return make_poly({m: c * k for m, k in p.terms})
 
     def mul(self, a: Poly, b: Poly) -> Poly:
@@ -678,17 +686,17 @@ class Normalizer:
         return self.add(*parts)
 
     def _mono_product(self, m1: Mono, m2: Mono) -> Poly:
-        exponents: dict[Atom, Fraction] = dict(m1)
+        exponents: dict[Atom, Number] = dict(m1)
         for a, e in m2:
             if a in exponents:
                 self.lemmas.add("power")
-            exponents[a] = exponents.get(a, Fraction(0)) + e
+            exponents[a] = exponents.get(a, 0) + e
         return self._from_exponents(exponents)
 
-    def _from_exponents(self, exponents: Mapping[Atom, Fraction]) -> Poly:
+    def _from_exponents(self, exponents: Mapping[Atom, Number]) -> Poly:
         """A product of powers; composite bases with whole positive exponents and primes are multiplied out."""
-        coefficient = Fraction(1)
-        kept: dict[Atom, Fraction] = {}
+        coefficient = 1
+        kept: dict[Atom, Number] = {}
         expand: list[tuple[Poly, int]] = []
         for a, e in exponents.items():
             if e == 0:
@@ -703,7 +711,7 @@ class Normalizer:
                 if e == 0:
                     continue
             elif isinstance(a, Guarded) and (a.then, a.otherwise) == (ONE, ZERO) and e > 0:
-                e = Fraction(1)
+                e = 1
             elif isinstance(a, Base) and e > 0:
                 whole = e.numerator // e.denominator
                 if whole:
@@ -734,10 +742,10 @@ class Normalizer:
         return p
 
     def _plain_add(self, *polys: Poly) -> Poly:
-        out: dict[Mono, Fraction] = {}
+        out: dict[Mono, Number] = {}
         for p in polys:
             for m, c in p.terms:
-                out[m] = out.get(m, Fraction(0)) + c
+                out[m] = out.get(m, 0) + c
         return make_poly(out)
 
     def _reduce_mono(self, m: Mono) -> Poly | None:
@@ -746,27 +754,27 @@ class Normalizer:
             if not (isinstance(a, Base) and e < 0 and a.poly.terms):
                 continue
             lead, coefficient = _leading(a.poly)
-            if not lead or any(exponents.get(x, Fraction(0)) < k or k < 0 for x, k in lead):
+            if not lead or any(exponents.get(x, 0) < k or k < 0 for x, k in lead):
                 continue
             outer = dict(exponents)
             for x, k in lead:
                 outer[x] = outer[x] - k
             raised = dict(outer)
             raised[a] = e + 1
-            pieces = [self.scale(self._product_of(raised), 1 / coefficient)]
+            pieces = [self.scale(self._product_of(raised), 1 / Fraction(coefficient))]
             for r, k in a.poly.terms:
                 if r != lead:
                     lowered = dict(outer)
                     for x, n in r:
-                        lowered[x] = lowered.get(x, Fraction(0)) + n
-                    pieces.append(self.scale(self._product_of(lowered), -k / coefficient))
+                        lowered[x] = lowered.get(x, 0) + n
+                    pieces.append(self.scale(self._product_of(lowered), -k / Fraction(coefficient)))
             return self._plain_add(*pieces)
         return None
 
-    def _product_of(self, exponents: Mapping[Atom, Fraction]) -> Poly:
+    def _product_of(self, exponents: Mapping[Atom, Number]) -> Poly:
         return self._from_exponents(exponents)
 
-    def power(self, p: Poly, e: Fraction) -> Poly:
+    def power(self, p: Poly, e: Number) -> Poly:
         """`p ** e` where defined: p != 0 for negative e, p >= 0 for fractional e."""
         if e == 0:
             return ONE
@@ -785,18 +793,18 @@ class Normalizer:
                 out = self.mul(out, p)
             return out
         content, rest = self._content(p, whole)
-        outside: dict[Atom, Fraction] = {}
-        coefficient = Fraction(1)
+        outside: dict[Atom, Number] = {}
+        coefficient = 1
         mono, number_ = content
         if whole:
             coefficient = number_ ** int(e)
         else:
             for prime, n in _factorise(number_.numerator).items():
-                outside[Prime(prime)] = outside.get(Prime(prime), Fraction(0)) + n * e
+                outside[Prime(prime)] = outside.get(Prime(prime), 0) + n * e
             for prime, n in _factorise(number_.denominator).items():
-                outside[Prime(prime)] = outside.get(Prime(prime), Fraction(0)) - n * e
+                outside[Prime(prime)] = outside.get(Prime(prime), 0) - n * e
         for a, k in mono:
-            outside[a] = outside.get(a, Fraction(0)) + k * e
+            outside[a] = outside.get(a, 0) + k * e
         multiplied = self.add(*(self.scale(self._from_exponents(dict(m)), c) for m, c in rest.terms))
         if multiplied != rest:
             # A composite base left the denominators: 1 - 1 / (x + 1) is 1 / (x + 1) times (x + 1) - 1.
@@ -806,11 +814,11 @@ class Normalizer:
             if lone is not None and lone[1] == 1 and len(lone[0]) == 1:
                 (a, k) = lone[0][0]
                 if whole or k.denominator != 1 or k.numerator % 2:
-                    outside[a] = outside.get(a, Fraction(0)) + k * e
+                    outside[a] = outside.get(a, 0) + k * e
                 else:
                     outside[Base(rest)] = e
             else:
-                outside[Base(rest)] = outside.get(Base(rest), Fraction(0)) + e
+                outside[Base(rest)] = outside.get(Base(rest), 0) + e
         return self.scale(self._from_exponents(outside), coefficient)
 
     def positive(self, a: Atom) -> bool:
@@ -837,11 +845,11 @@ class Normalizer:
         fit = [s or nonnegative_mono(m) for s, (m, _) in zip(signs, p.terms, strict=True)]
         return any(signs) and all(fit) and all(c > 0 for _, c in p.terms)
 
-    def positive_content(self, p: Poly) -> tuple[tuple[Mono, Fraction], Poly]:
+    def positive_content(self, p: Poly) -> tuple[tuple[Mono, Number], Poly]:
         """`p = content * rest`: a positive number and positive atoms to some power, and what is left."""
-        return self._content(p, False) if p.terms else (((), Fraction(1)), p)
+        return self._content(p, False) if p.terms else (((), 1), p)
 
-    def _content(self, p: Poly, whole: bool) -> tuple[tuple[Mono, Fraction], Poly]:
+    def _content(self, p: Poly, whole: bool) -> tuple[tuple[Mono, Number], Poly]:
         """Split `p = content * rest`: a rational and atoms that may leave the power (only positive ones if e is
         fractional); for whole exponents any common atom may."""
         numerator, denominator = 0, 1
@@ -851,36 +859,36 @@ class Normalizer:
         number_ = Fraction(numerator, denominator)
         if whole and _leading(p)[1] < 0:
             number_ = -number_
-        lowest: dict[Atom, Fraction] = {}
+        lowest: dict[Atom, Number] = {}
         for a in {a for m, _ in p.terms for a, _ in m}:
             if whole or self.positive(a):
-                k = min(dict(m).get(a, Fraction(0)) for m, _ in p.terms)
+                k = min(dict(m).get(a, 0) for m, _ in p.terms)
                 if k:
                     lowest[a] = k
                     if not whole and isinstance(a, Sum | Base | OtherFold):
                         self.lemmas.add("nonnegative")
         if len(p.terms) == 1 and whole:
             lowest = dict(p.terms[0][0])
-        rest: dict[Mono, Fraction] = {}
+        rest: dict[Mono, Number] = {}
         for m, c in p.terms:
             exponents = dict(m)
             for a, k in lowest.items():
-                exponents[a] = exponents.get(a, Fraction(0)) - k
+                exponents[a] = exponents.get(a, 0) - k
             kept = tuple(sorted(((a, k) for a, k in exponents.items() if k), key=lambda x: (atom_text(x[0]), x[1])))
-            rest[kept] = rest.get(kept, Fraction(0)) + c / number_
+            rest[kept] = rest.get(kept, 0) + c / number_
         mono = tuple(sorted(lowest.items(), key=lambda x: (atom_text(x[0]), x[1])))
         return (mono, number_), make_poly(rest)
 
     # -- terms ---------------------------------------------------------------------------------------------------
 
     def index(self, i: Index) -> Poly:
-        out: dict[Mono, Fraction] = {}
+        out: dict[Mono, Number] = {}
         for m, c in i.terms:
-            exponents: dict[Atom, Fraction] = {}
+            exponents: dict[Atom, Number] = {}
             for a in m:
-                exponents[Integer(a)] = exponents.get(Integer(a), Fraction(0)) + 1
+                exponents[Integer(a)] = exponents.get(Integer(a), 0) + 1
             mono = tuple(sorted(exponents.items(), key=lambda x: (atom_text(x[0]), x[1])))
-            out[mono] = out.get(mono, Fraction(0)) + c
+            out[mono] = out.get(mono, 0) + c
         return make_poly(out)
 
     def term(self, x: t.Term) -> Poly:
@@ -926,7 +934,7 @@ class Normalizer:
             case t.RealCompare("<=", x, y):
                 return self.guarded(t.RealCompare("<", y, x), b, a)
             case t.RealCompare(relation, x, y):
-                gap = self.add(self.term(y), self.scale(self.term(x), Fraction(-1)))
+                gap = self.add(self.term(y), self.scale(self.term(x), -1))
                 if gap.constant is not None:
                     return a if (gap.constant > 0 if relation == "<" else gap.constant == 0) else b
             case t.IndexCompare("==", _, _):
@@ -945,12 +953,12 @@ class Normalizer:
         if (a, b) == (ONE, ZERO) or not (b == ZERO or (total(a) and total(b))) or _infinite(a) or _infinite(b):
             return self._guard_atom(c, a, b)
         self.lemmas.add("indicator")
-        return self.add(b, self.mul(self._guard_atom(c, ONE, ZERO), self.add(a, self.scale(b, Fraction(-1)))))
+        return self.add(b, self.mul(self._guard_atom(c, ONE, ZERO), self.add(a, self.scale(b, -1))))
 
     def _guard_atom(self, c: t.Condition, a: Poly, b: Poly) -> Poly:
         atom = Guarded(condition_text(c, self), a, b)
         if isinstance(c, t.RealCompare):
-            _guard_gaps[atom] = (c.relation, self.add(self.term(c.right), self.scale(self.term(c.left), Fraction(-1))))
+            _guard_gaps[atom] = (c.relation, self.add(self.term(c.right), self.scale(self.term(c.left), -1)))
         _guard_symbols[atom] = t.free_symbols(c)
         _guard_conditions[atom] = c
         _guard_heights[atom] = self._condition_height(c)
@@ -979,7 +987,7 @@ class Normalizer:
                     if function in EVEN and self.kept and args[0].terms and _leading(args[0])[1] < 0:
                         # What its definition is made of stays, and knows nothing of the law.
                         self.lemmas |= {"congruence", "parity"}
-                        args = [self.scale(args[0], Fraction(-1))]
+                        args = [self.scale(args[0], -1)]
                     return self.term_over(_definition(function), dict(zip("xyz", args, strict=False)))
         if function == "log" and args[0].constant is None:
             return self._log(args[0])
@@ -998,24 +1006,24 @@ class Normalizer:
     def _of_whole(self, function: str, x: Poly) -> Poly:
         """A function that whole numbers leave: multiples of sizes, of indices and of what has been rounded, and the
         whole part of a constant."""
-        whole: dict[Mono, Fraction] = {}
+        whole: dict[Mono, Number] = {}
         for m, c in x.terms:
             if not m:
-                whole[m] = Fraction(c.numerator // c.denominator)
+                whole[m] = c.numerator // c.denominator
             elif _is_whole_part(m, c):
                 whole[m] = c
         outside = make_poly(whole)
-        inside = self.add(x, self.scale(outside, Fraction(-1)))
+        inside = self.add(x, self.scale(outside, -1))
         self.lemmas |= {"congruence", "whole"} if outside != ZERO else {"congruence"}
         return outside if inside.constant is not None else self.add(outside, self._atom(Opaque(function, (inside,))))
 
     def _with_parity(self, function: str, x: Poly) -> Poly:
         """An odd or even function, of the argument that starts with a positive number."""
         self.lemmas.add("congruence")
-        sign = Fraction(1)
+        sign = 1
         if _leading(x)[1] < 0:
             self.lemmas.add("parity")
-            x, sign = self.scale(x, Fraction(-1)), Fraction(-1 if function in ODD else 1)
+            x, sign = self.scale(x, -1), Fraction(-1 if function in ODD else 1)
         if function in SCALE_FREE:
             content, rest = self.positive_content(x)
             if rest != x:
@@ -1070,17 +1078,17 @@ class Normalizer:
         for g, e in lone.mono:
             if e == 1 and isinstance(g, Guarded) and (g.then, g.otherwise) == (ONE, ZERO) and _fixes(g, v):
                 self.lemmas.add("pick")
-                rest = self._log(make_poly({tuple(x for x in lone.mono if x[0] is not g): Fraction(1)}))
+                rest = self._log(make_poly({tuple(x for x in lone.mono if x[0] is not g): 1}))
                 w = fresh_var("s")
                 body = self.substitute(self.mul(self._atom(g), rest), {v: of_var(w)})
                 return self.fold("sum", w, n, body)
         return None
 
     def exp(self, p: Poly) -> Poly:
-        out: dict[Atom, Fraction] = {}
+        out: dict[Atom, Number] = {}
         powers = ONE
         for m, c in p.terms:
-            if m == ((Infinity(False), Fraction(1)),) and c == 1:
+            if m == ((Infinity(False), 1),) and c == 1:
                 return ZERO
             (a, e) = m[0] if m else (None, None)
             if len(m) == 1 and e == 1 and isinstance(a, Opaque) and a.function == "log":
@@ -1126,7 +1134,7 @@ class Normalizer:
         if common:
             self.lemmas.add("max-shift")
             shift = make_poly(common)
-            rest = [self.add(a, self.scale(shift, Fraction(-1))) for a in args]
+            rest = [self.add(a, self.scale(shift, -1)) for a in args]
             return self.add(shift, self.extreme(kind, rest))
         exponents = [x for x in map(_exponent, args) if x is not None]
         if len(exponents) == len(args):
@@ -1229,7 +1237,7 @@ class Normalizer:
             if body.terms and not _infinite(body) and _leading(body)[1] < 0:
                 self.lemmas.add("max-negate")
                 other = "min" if monoid == "max" else "max"
-                return self.scale(self.fold(other, v, extent, self.scale(body, Fraction(-1))), Fraction(-1))
+                return self.scale(self.fold(other, v, extent, self.scale(body, -1)), -1)
             exponent = _exponent(body)
             if exponent is not None:
                 self.lemmas.add("max-exp")
@@ -1247,7 +1255,7 @@ class Normalizer:
                 return self._exchanged(v, extent, inner)
         return self._atom(self._named_fold(monoid, v, extent, body))
 
-    def _product_fold(self, v: Var, extent: Index, m: Mono, c: Fraction) -> Poly:
+    def _product_fold(self, v: Var, extent: Index, m: Mono, c: Number) -> Poly:
         """A product over a range, factor by factor."""
         if len(m) + (c != 1) > 1:
             self.lemmas.add("prod-mul")
@@ -1265,7 +1273,7 @@ class Normalizer:
                 one = self._atom(self._named_fold("prod", v, extent, self._atom(a))) if flat is None else flat
                 out = self.mul(out, self.power(one, e))
             else:
-                power = make_poly({((a, e),): Fraction(1)})
+                power = make_poly({((a, e),): 1})
                 out = self.mul(out, self._atom(self._named_fold("prod", v, extent, power)))
         return out
 
@@ -1299,7 +1307,7 @@ class Normalizer:
         if number_ == 1 and not kept:
             return None
         factor = make_poly({kept: number_})
-        inverse = make_poly({tuple((a, -e) for a, e in kept): 1 / number_})
+        inverse = make_poly({tuple((a, -e) for a, e in kept): 1 / Fraction(number_)})
         return factor, self.mul(body, inverse)
 
     def _named_fold(self, monoid: str, v: Var, extent: Index, body: Poly) -> OtherFold:
@@ -1340,7 +1348,7 @@ class Normalizer:
             self.lemmas.add("const")
             return self.mul(self.index(extent), self._from_exponents(outside))
         binders: list[tuple[Var, Index]] = [(v, extent)]
-        factors: dict[Atom, Fraction] = {}
+        factors: dict[Atom, Number] = {}
         for a, e in inside:
             if isinstance(a, Sum) and e.denominator == 1 and e > 0:
                 self.lemmas.add("fubini")
@@ -1349,9 +1357,9 @@ class Normalizer:
                     for w, n in a.binders:
                         binders.append((_as_var(fresh[w]), n.substitute(fresh)))
                     for b, k in self._substitute_mono(a.mono, fresh):
-                        factors[b] = factors.get(b, Fraction(0)) + k
+                        factors[b] = factors.get(b, 0) + k
             else:
-                factors[a] = factors.get(a, Fraction(0)) + e
+                factors[a] = factors.get(a, 0) + e
         product = self._from_exponents(factors)
         if len(product.terms) != 1:
             # Merging made a base expand; sum the pieces one by one.
@@ -1399,12 +1407,12 @@ class Normalizer:
 
     def _connected(self, binders: list[tuple[Var, Index]], mono: Mono) -> Poly:
         """Split a multiple sum into factors that share no variable, and name the variables canonically."""
-        groups: list[tuple[set[Var], list[tuple[Atom, Fraction]]]] = []
+        groups: list[tuple[set[Var], list[tuple[Atom, Number]]]] = []
         names = {v for v, _ in binders}
         for a, e in mono:
             touched = {v for v in atom_symbols(a) if isinstance(v, Var) and v in names}
-            merged: tuple[set[Var], list[tuple[Atom, Fraction]]] = (set(touched), [(a, e)])
-            rest: list[tuple[set[Var], list[tuple[Atom, Fraction]]]] = []
+            merged: tuple[set[Var], list[tuple[Atom, Number]]] = (set(touched), [(a, e)])
+            rest: list[tuple[set[Var], list[tuple[Atom, Number]]]] = []
             for g in groups:
                 if g[0] & merged[0]:
                     merged = (g[0] | merged[0], g[1] + merged[1])
@@ -1414,7 +1422,7 @@ class Normalizer:
         for v, n in binders:
             deps = {w for w in n.symbols() if isinstance(w, Var) and w in names}
             if deps:
-                joined: tuple[set[Var], list[tuple[Atom, Fraction]]] = ({v, *deps}, [])
+                joined: tuple[set[Var], list[tuple[Atom, Number]]] = ({v, *deps}, [])
                 rest = []
                 for g in groups:
                     if g[0] & joined[0]:
@@ -1473,11 +1481,11 @@ class Normalizer:
     # -- substitution --------------------------------------------------------------------------------------------
 
     def _substitute_mono(self, m: Mono, binding: Mapping[Size | Var, Index]) -> Mono:
-        poly = self.substitute(make_poly({m: Fraction(1)}), binding)
+        poly = self.substitute(make_poly({m: 1}), binding)
         lone = poly.single
         if lone is None or lone[1] != 1:
             # A substituted index became a sum (an Integer atom): keep it as a composite base of exponent one.
-            return ((Base(poly), Fraction(1)),)
+            return ((Base(poly), 1),)
         return lone[0]
 
     def substitute(self, p: Poly, binding: Mapping[Size | Var, Index]) -> Poly:
@@ -1502,7 +1510,7 @@ class Normalizer:
             case Base(p):
                 return self.substitute(p, binding)
             case Exp(m):
-                return self.exp(self.substitute(make_poly({m: Fraction(1)}), binding))
+                return self.exp(self.substitute(make_poly({m: 1}), binding))
             case Opaque(f, args):
                 return self.apply(f, [self.substitute(x, binding) for x in args])
             case Extreme(kind, args):
@@ -1513,7 +1521,7 @@ class Normalizer:
                     **{v: of_var(fresh_var("s")) for v, _ in binders},
                 }
                 renamed = [(_as_var(inside[v]), n.substitute(inside)) for v, n in binders]
-                out = self.substitute(make_poly({m: Fraction(1)}), inside)
+                out = self.substitute(make_poly({m: 1}), inside)
                 while renamed:
                     # Innermost first: a variable that no other extent mentions.
                     v, n = next(b for b in reversed(renamed) if not any(b[0] in m.symbols() for _, m in renamed))
@@ -1539,13 +1547,12 @@ def _fixes(g: Guarded, v: Var) -> bool:
     if gap is None or gap[0] != "==":
         return False
     here = [(m, c) for m, c in gap[1].terms if v in mono_symbols(m)]
-    return len(here) == 1 and here[0][0] == ((Integer(v), Fraction(1)),) and abs(here[0][1]) == 1
+    return len(here) == 1 and here[0][0] == ((Integer(v), 1),) and abs(here[0][1]) == 1
 
 
-def _sorted_mono(exponents: Mapping[Atom, Fraction]) -> Mono:
-    if len(exponents) < 2:
-        return tuple(exponents.items())
-    return tuple(sorted(exponents.items(), key=lambda x: (atom_text(x[0]), x[1])))
+def _sorted_mono(exponents: Mapping[Atom, Number]) -> Mono:
+    found = tuple((a, plain(e)) for a, e in exponents.items())
+    return found if len(found) < 2 else tuple(sorted(found, key=lambda x: (atom_text(x[0]), x[1])))
 
 
 def _lone(p: Poly) -> Atom | None:
@@ -1559,7 +1566,7 @@ def _exponent(p: Poly) -> Poly | None:
     lone = p.single
     if lone is None or lone[1] != 1 or not lone[0]:
         return None
-    out: dict[Mono, Fraction] = {}
+    out: dict[Mono, Number] = {}
     for a, e in lone[0]:
         if not isinstance(a, Exp):
             return None
@@ -1595,7 +1602,7 @@ def _as_var(i: Index) -> Var:
     return atom
 
 
-def _leading(p: Poly) -> tuple[Mono, Fraction]:
+def _leading(p: Poly) -> tuple[Mono, Number]:
     """The greatest monomial: total degree, then text."""
     return max(p.terms, key=lambda x: (sum(e for _, e in x[0]), len(x[0]), mono_text(x[0])))
 
@@ -1642,7 +1649,7 @@ def _definition(function: str) -> t.Term:
     return parse_scalar(text, lambda name: t.Read(name, ()) if name in "xyz" else None)
 
 
-def _is_whole_part(m: Mono, c: Fraction) -> bool:
+def _is_whole_part(m: Mono, c: Number) -> bool:
     """Whether so many times a monomial are a whole number."""
     return c.denominator == 1 and all(_is_whole(a) and e > 0 and e.denominator == 1 for a, e in m)
 
@@ -1667,10 +1674,10 @@ def condition_text(c: t.Condition, n: Normalizer) -> str:
         case t.IndexCompare(r, a, b):
             return f"{b - a} {'>' if r == '<' else '>='} 0"
         case t.RealCompare(r, a, b):
-            gap = n.add(n.term(b), n.scale(n.term(a), Fraction(-1)))
+            gap = n.add(n.term(b), n.scale(n.term(a), -1))
             if r == "==":
                 # Either side may be on the left.
-                return f"{min(poly_text(gap), poly_text(n.scale(gap, Fraction(-1))))} == 0"
+                return f"{min(poly_text(gap), poly_text(n.scale(gap, -1)))} == 0"
             return f"{poly_text(gap)} {'>' if r == '<' else '>='} 0"
         case t.And(parts):
             return "(" + " and ".join(sorted(condition_text(p, n) for p in parts)) + ")" if parts else "true"

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 
 from axon_mlir.semantics import terms as t
 from axon_mlir.semantics.index import nonnegative
@@ -98,5 +99,5 @@ def same_sign(a: Poly, b: Poly, kind: str, n: Normalizer) -> bool:
     (_, mine), (_, theirs) = n.positive_content(a), n.positive_content(b)
     if not mine.terms or len(mine.terms) != len(theirs.terms):
         return mine == theirs
-    ratio = mine.terms[0][1] / theirs.terms[0][1]
+    ratio = Fraction(mine.terms[0][1]) / theirs.terms[0][1]
     return (ratio > 0 or kind == "nonzero") and n.scale(theirs, ratio) == mine

@@ -23,6 +23,7 @@ from axon_mlir.semantics.normal import (
     Integer,
     Mono,
     Normalizer,
+    Number,
     Opaque,
     OtherFold,
     Poly,
@@ -43,7 +44,7 @@ class NotReal(Exception):
     """The term holds an infinity where a number is needed."""
 
 
-def number(value: Fraction) -> str:
+def number(value: Number) -> str:
     """A rational constant."""
     text = (
         f"{abs(value.numerator)}.0" if value.denominator == 1 else f"(/ {abs(value.numerator)}.0 {value.denominator}.0)"
@@ -56,7 +57,7 @@ class RealText:
 
     def __init__(self) -> None:
         self.names: dict[Atom, str] = {}
-        self.powers: dict[tuple[str, Fraction], str] = {}
+        self.powers: dict[tuple[str, Number], str] = {}
         self.declared: list[tuple[str, str]] = []
         self.facts: list[str] = []
         self.guards: dict[str, str] = {}
@@ -75,7 +76,7 @@ class RealText:
             return "0.0"
         return pieces[0] if len(pieces) == 1 else f"(+ {' '.join(pieces)})"
 
-    def _term(self, m: Mono, c: Fraction) -> str:
+    def _term(self, m: Mono, c: Number) -> str:
         factors: list[str] = []
         for a, e in m:
             factors += self.power(self.atom(a), e)
@@ -83,21 +84,21 @@ class RealText:
             factors.insert(0, number(c))
         return factors[0] if len(factors) == 1 else f"(* {' '.join(factors)})"
 
-    def power(self, base: str, e: Fraction) -> list[str]:
+    def power(self, base: str, e: Number) -> list[str]:
         """`base ^ e` as factors."""
         if e.denominator == 1 and 0 < e <= 6:
             return [base] * int(e)
         if e.denominator == 1 and e < 0:
             return [self._inverse(base)] * int(-e) if e >= -6 else [self._other_power(base, e)]
         if e.denominator in (2, 3, 4) and abs(e.numerator) <= 6:
-            return self.power(self._root(base, e.denominator), Fraction(e.numerator))
+            return self.power(self._root(base, e.denominator), e.numerator)
         return [self._other_power(base, e)]
 
     def _inverse(self, base: str) -> str:
         def facts(r: str) -> list[str]:
             return [f"(= (* {r} {base}) 1.0)"]
 
-        return self._named((base, Fraction(-1)), "inverse", facts)
+        return self._named((base, -1), "inverse", facts)
 
     def _root(self, base: str, q: int) -> str:
         def facts(r: str) -> list[str]:
@@ -105,13 +106,13 @@ class RealText:
 
         return self._named((base, Fraction(1, q)), "root", facts)
 
-    def _other_power(self, base: str, e: Fraction) -> str:
+    def _other_power(self, base: str, e: Number) -> str:
         def facts(r: str) -> list[str]:
             return [f"(> {r} 0.0)"] if base in self.positive else []
 
         return self._named((base, e), "power", facts)
 
-    def _named(self, key: tuple[str, Fraction], kind: str, facts: Callable[[str], list[str]]) -> str:
+    def _named(self, key: tuple[str, Number], kind: str, facts: Callable[[str], list[str]]) -> str:
         found = self.powers.get(key)
         if found is None:
             found = self.declare(f"{kind}!{len(self.powers)}")

@@ -71,6 +71,8 @@ def mixed(a):
 """
     of = 'tensor<?x?x?xf32, ["A", "B", "N"]>'
     func = function(f"func.func @mixed(%a: {of}) -> {of} {{ func.return %a : {of} }}", "mixed.mlir")
+    fewer = ragged_sizes(text, func, Work(iterations=100))
+    assert all(s["A"] * s["B"] * -(-s["N"] // 16) <= 100 for s in fewer) and all(s["A"] > 1 for s in fewer)
     turns = ragged_sizes(text, func)
     assert all(s["A"] * s["B"] * -(-s["N"] // 16) <= 8000 for s in turns)
     assert any(s["A"] > 128 for s in turns) and any(s["B"] > 128 for s in turns) and all(s["N"] > 16 for s in turns)

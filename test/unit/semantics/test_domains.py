@@ -33,3 +33,12 @@ def test_hashes_take_numpy_integers() -> None:
     of_numpy[0] = Fraction(np.int64(7), 1)
     domain = Rationals()
     assert (domain.apply("exp", [value]) == domain.apply("exp", [of_numpy])).all()
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (16,), (17,), (33, 3), (2, 0), (1001,)])
+def test_inverses_in_the_field(shape: tuple[int, ...]) -> None:
+    field = Field()
+    x = np.asarray(np.random.default_rng(3).integers(1, field.p, shape), np.int64)
+    assert field.inverse(x).shape == shape
+    assert (field.inverse(x) * x % field.p == 1).all()
+    assert (field.inverse(x - field.p) == field.inverse(x)).all()
