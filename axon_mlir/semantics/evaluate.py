@@ -5,11 +5,14 @@ Every index variable owns one axis. A fold's axis is put in front, so that array
 Sums of products of plain reads go to `Domain.einsum`, running folds to `Domain.scan`, affine recurrences to
 `Domain.recurrence`, and the one element at a position is looked up; all of this only accelerates what the general walk
 computes.
+
+What follows from shapes alone (where elements are read, which conditions on indices hold) is found once, by `stage`;
+its result is run as often as there are arrays of these shapes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 
 import numpy as np
@@ -20,31 +23,82 @@ from axon_mlir.semantics.functions import MONOIDS
 from axon_mlir.semantics.index import Index, Size, Var, evaluate, of_var
 from axon_mlir.semantics.scans import recurrence_of
 
+Arrays = Mapping[str, np.ndarray]
+"""The inputs by name."""
+
 
 def evaluate_comprehension(
-    value: t.Comprehension, arrays: Mapping[str, np.ndarray], sizes: Mapping[str, int], domain: Domain
+    value: t.Comprehension, arrays: Arrays, sizes: Mapping[str, int], domain: Domain
 ) -> np.ndarray:
     """The whole tensor. `arrays` are the inputs by name, `sizes` the symbols' numbers."""
+    staged = stage(value, {name: array.shape for name, array in arrays.items()}, sizes, domain)
+    return np.array(staged(arrays), order="C")
+
+
+def stage(
+    value: t.Comprehension, shapes: Mapping[str, tuple[int, ...]], sizes: Mapping[str, int], domain: Domain
+) -> Callable[[Arrays], np.ndarray]:
+    """What computes the whole tensor from inputs of these shapes; its result may be a view of an input."""
     env: dict[Size | Var, int] = {Size(n): v for n, v in sizes.items()}
     shape = tuple(int(evaluate(d, env)) for d in value.shape)
-    walk = _Walk(arrays, env, domain)
+    walk = _Stage(shapes, env, domain)
     rank = len(shape)
     for n, v in enumerate(value.variables):
         walk.axes[v] = (rank - n, shape[n])
     walk.depth = rank
-    out = walk.term(value.body)
-    return np.array(np.broadcast_to(out, shape), order="C")
+    code = walk.term(value.body)
+
+    def staged(arrays: Arrays) -> np.ndarray:
+        out = code(_Run(arrays))
+        return out if out.shape == shape else np.broadcast_to(out, shape)
+
+    return staged
 
 
-class _Walk:
-    def __init__(self, arrays: Mapping[str, np.ndarray], env: Mapping[Size | Var, int], domain: Domain):
+class _Run:
+    """One evaluation: the inputs, and what of several uses is known already."""
+
+    __slots__ = ("arrays", "known")
+
+    def __init__(self, arrays: Arrays):
         self.arrays = arrays
+        self.known: dict[_Node, np.ndarray] = {}
+
+
+Code = Callable[[_Run], np.ndarray]
+
+
+class _Node:
+    """What computes a term; one that several terms share is computed once a run."""
+
+    __slots__ = ("code", "shared")
+
+    def __init__(self, code: Code):
+        self.code = code
+        self.shared = False
+
+    def __call__(self, run: _Run) -> np.ndarray:
+        if not self.shared:
+            return self.code(run)
+        found = run.known.get(self)
+        if found is None:
+            found = run.known[self] = self.code(run)
+        return found
+
+
+def _always(value: np.ndarray) -> Code:
+    return lambda run: value
+
+
+class _Stage:
+    def __init__(self, shapes: Mapping[str, tuple[int, ...]], env: Mapping[Size | Var, int], domain: Domain):
+        self.shapes = shapes
         self.env = dict(env)
         self.domain = domain
         self.axes: dict[Var, tuple[int, int]] = {}
         """Variable -> (axis counted from the end, extent)."""
         self.depth = 0
-        self.memo: dict[tuple[t.Term, int], np.ndarray] = {}
+        self.memo: dict[tuple[t.Term, int], _Node] = {}
 
     def grid(self, v: Var) -> np.ndarray:
         axis, extent = self.axes[v]
@@ -56,24 +110,27 @@ class _Walk:
             env[s] = self.grid(s) if isinstance(s, Var) and s in self.axes else self.env[s]
         return evaluate(i, env)
 
-    def term(self, x: t.Term) -> np.ndarray:
+    def term(self, x: t.Term) -> Code:
         key = (x, self.depth)
         found = self.memo.get(key)
         if found is None:
-            found = self._term(x)
-            self.memo[key] = found
+            found = self.memo[key] = _Node(self._term(x))
+        else:
+            found.shared = True
         return found
 
-    def _term(self, x: t.Term) -> np.ndarray:
+    def _term(self, x: t.Term) -> Code:
         match x:
             case t.Const(v):
-                return self.domain.constant(v)
+                return _always(self.domain.constant(v))
             case t.IndexValue(i):
-                return self.domain.integers(self.index(i))
+                return _always(self.domain.integers(self.index(i)))
             case t.Read(name, indices):
-                return self.read(self.arrays[name], indices)
+                return self.read(name, indices)
             case t.Apply(f, args):
-                return self.domain.apply(f, [self.term(a) for a in args])
+                apply = self.domain.apply
+                codes = [self.term(a) for a in args]
+                return lambda run: apply(f, [code(run) for code in codes])
             case t.Select(c, a, b):
                 return self.select(c, a, b)
             case t.Fold():
@@ -82,17 +139,18 @@ class _Walk:
                     fast = fast if fast is not None else quick(x)
                 return fast if fast is not None else self.fold(x)
 
-    def fold(self, x: t.Fold) -> np.ndarray:
+    def fold(self, x: t.Fold) -> Code:
         extent = self.index(x.extent)
         ragged = not isinstance(extent, int)
         longest = max(0, int(np.max(extent, initial=0)) if ragged else int(extent))
         with self.axis(x.var, longest):
-            body = self.along(x.body, longest)
-            if ragged:
-                body = np.where(self.grid(x.var) < extent, body, self.neutral(x.monoid))
-        return self.domain.fold(x.monoid, body)
+            body, inside = self.along(x.body, longest), self.grid(x.var) < extent if ragged else None
+        neutral, domain, monoid = self.neutral(x.monoid), self.domain, x.monoid
+        if inside is not None:
+            return lambda run: domain.fold(monoid, np.where(inside, body(run), neutral))
+        return lambda run: domain.fold(monoid, body(run))
 
-    def running(self, x: t.Fold) -> np.ndarray | None:
+    def running(self, x: t.Fold) -> Code | None:
         """A fold of all elements up to where the result stands, `fold(j < i + 1: ...)`, or before it; None when it is
         something else."""
         v = next((s for s in x.extent.symbols() if isinstance(s, Var) and s in self.axes), None)
@@ -104,31 +162,40 @@ class _Walk:
         if parts is None and v in t.free_symbols(x.body):
             return None
         with self.axis(x.var, extent):
-            if parts is None:
-                scanned = self.domain.scan(x.monoid, self.along(x.body, extent))
-            else:
-                scanned = self.domain.recurrence(*(self.along(p, extent) for p in parts))
-        if beyond == 0:
-            scanned = np.concatenate([np.broadcast_to(self.neutral(x.monoid), scanned[:1].shape), scanned[:-1]])
-        # What lies in front belongs where the result's index does.
-        return np.swapaxes(scanned, 0, scanned.ndim - axis)[0]
+            along = [self.along(p, extent) for p in ((x.body,) if parts is None else parts)]
+        domain, monoid, neutral = self.domain, x.monoid, self.neutral(x.monoid)
 
-    def pick(self, x: t.Fold) -> np.ndarray | None:
+        def code(run: _Run) -> np.ndarray:
+            values = [part(run) for part in along]
+            scanned = domain.scan(monoid, *values) if len(values) == 1 else domain.recurrence(*values)
+            if beyond == 0:
+                scanned = np.concatenate([np.broadcast_to(neutral, scanned[:1].shape), scanned[:-1]])
+            # What lies in front belongs where the result's index does.
+            return np.swapaxes(scanned, 0, scanned.ndim - axis)[0]
+
+        return code
+
+    def pick(self, x: t.Fold) -> Code | None:
         """The element at a position, `sum(k < n: if position == k then ... else 0)`; None when it is something else."""
         extent = self.index(x.extent)
         at = _position(x)
         if at is None or not isinstance(extent, int) or extent < 1:
             return None
-        position, element = at
-        found = self.domain.positions(self.term(position))
+        position = self.term(at[0])
         with self.axis(x.var, extent):
-            elements = self.along(element, extent)
-        rest = elements.shape[1:]
-        # Axes along which all elements are the same are read at 0.
-        places: Sequence[np.ndarray] = np.ogrid[tuple(slice(n) for n in rest)]
-        grids = [place if n > 1 else 0 for place, n in zip(places, rest, strict=True)]
-        inside = (found >= 0) & (found < extent)
-        return np.where(inside, elements[(np.where(inside, found, 0), *grids)], self.neutral("sum"))
+            along = self.along(at[1], extent)
+        domain, neutral = self.domain, self.neutral("sum")
+
+        def code(run: _Run) -> np.ndarray:
+            found, elements = domain.positions(position(run)), along(run)
+            rest = elements.shape[1:]
+            # Axes along which all elements are the same are read at 0.
+            places: Sequence[np.ndarray] = np.ogrid[tuple(slice(n) for n in rest)]
+            grids = [place if n > 1 else 0 for place, n in zip(places, rest, strict=True)]
+            inside = (found >= 0) & (found < extent)
+            return np.where(inside, elements[(np.where(inside, found, 0), *grids)], neutral)
+
+        return code
 
     def neutral(self, monoid: str) -> np.ndarray:
         """The value of a fold of nothing."""
@@ -145,65 +212,86 @@ class _Walk:
         self.memo = {k: found for k, found in self.memo.items() if k[1] < self.depth}
         self.depth -= 1
 
-    def along(self, x: t.Term, extent: int) -> np.ndarray:
+    def along(self, x: t.Term, extent: int) -> Code:
         """A term with an axis of its own for the variable that was added last."""
-        out = self.term(x)
-        return np.broadcast_to(out, (extent, *np.broadcast_shapes(out.shape, (1,) * self.depth)[1:]))
+        code, ones = self.term(x), (1,) * self.depth
 
-    def select(self, c: t.Condition, a: t.Term, b: t.Term) -> np.ndarray:
+        def broadcast(run: _Run) -> np.ndarray:
+            out = code(run)
+            return np.broadcast_to(out, (extent, *np.broadcast_shapes(out.shape, ones)[1:]))
+
+        return broadcast
+
+    def select(self, c: t.Condition, a: t.Term, b: t.Term) -> Code:
         where = self.condition(c)
-        if np.all(where):
-            return self.term(a)
-        if not np.any(where):
-            return self.term(b)
-        return np.where(where, self.term(a), self.term(b))
+        if not callable(where):
+            if where.all():
+                return self.term(a)
+            if not where.any():
+                return self.term(b)
+            then, otherwise = self.term(a), self.term(b)
+            return lambda run: np.where(where, then(run), otherwise(run))
+        decide, then, otherwise = where, self.term(a), self.term(b)
 
-    def condition(self, c: t.Condition) -> np.ndarray:
+        def code(run: _Run) -> np.ndarray:
+            chosen = decide(run)
+            # A branch that is taken nowhere may be undefined.
+            if chosen.all():
+                return then(run)
+            return np.where(chosen, then(run), otherwise(run)) if chosen.any() else otherwise(run)
+
+        return code
+
+    def condition(self, c: t.Condition) -> np.ndarray | Code:
+        """Where a condition holds: known already when it is one on indices."""
         match c:
             case t.IndexCompare(r, a, b):
                 x, y = np.asarray(self.index(a)), np.asarray(self.index(b))
-                return x < y if r == "<" else x <= y if r == "<=" else x == y
+                return np.asarray(x < y if r == "<" else x <= y if r == "<=" else x == y)
             case t.RealCompare(r, a, b):
-                return self.domain.compare(r, self.term(a), self.term(b))
-            case t.And(parts):
-                out = np.asarray(True)
-                for p in parts:
-                    out = out & self.condition(p)
-                return out
-            case t.Or(parts):
-                out = np.asarray(False)
-                for p in parts:
-                    out = out | self.condition(p)
-                return out
+                left, right, compare = self.term(a), self.term(b), self.domain.compare
+                return lambda run: np.asarray(compare(r, left(run), right(run)))
+            case t.And(parts) | t.Or(parts):
+                known, found = np.asarray(isinstance(c, t.And)), list[Code]()
+                join: Callable[[np.ndarray, np.ndarray], np.ndarray]
+                join = np.logical_and if isinstance(c, t.And) else np.logical_or
+                for part in map(self.condition, parts):
+                    if callable(part):
+                        found.append(part)
+                    else:
+                        known = join(known, part)
+                return (lambda run: _joined(join, known, [part(run) for part in found])) if found else known
             case t.Not(p):
-                return ~self.condition(p)
+                part = self.condition(p)
+                return (lambda run: ~part(run)) if callable(part) else ~part
 
-    def read(self, array: np.ndarray, indices: tuple[Index, ...]) -> np.ndarray:
+    def read(self, name: str, indices: tuple[Index, ...]) -> Code:
+        shape = self.shapes[name]
         atoms = [i.atom for i in indices]
         plain = [a for a in atoms if isinstance(a, Var) and a in self.axes]
         numbers = all(
             isinstance(a, Var) or (i.constant is not None and 0 <= i.constant < n)
-            for a, i, n in zip(atoms, indices, array.shape, strict=True)
+            for a, i, n in zip(atoms, indices, shape, strict=True)
         )
         if (
             numbers
             and len(set(plain)) == len(plain)
-            and all(
-                self.axes[a][1] == array.shape[n] for n, a in enumerate(atoms) if isinstance(a, Var) and a in self.axes
-            )
+            and all(self.axes[a][1] == shape[n] for n, a in enumerate(atoms) if isinstance(a, Var) and a in self.axes)
             and len(plain) == sum(i.constant is None for i in indices)
         ):
-            view = np.asarray(array[tuple(slice(None) if i.constant is None else i.constant for i in indices)])
+            chosen = tuple(slice(None) if i.constant is None else i.constant for i in indices)
             order = sorted(range(len(plain)), key=lambda n: -self.axes[plain[n]][0])
-            shape = [1] * self.depth
+            into = [1] * self.depth
             for a in plain:
-                shape[self.depth - self.axes[a][0]] = self.axes[a][1]
-            return view.transpose(order).reshape(shape)
-        at = tuple(self.index(i) for i in indices)
+                into[self.depth - self.axes[a][0]] = self.axes[a][1]
+            if order == list(range(len(shape))) and tuple(into) == shape:
+                return lambda run: run.arrays[name]
+            return lambda run: np.asarray(run.arrays[name][chosen]).transpose(order).reshape(into)
         # An index outside the tensor is only legal in a branch that is not taken: clip, the select discards it.
-        return array[tuple(np.clip(i, 0, n - 1) for i, n in zip(at, array.shape, strict=True))]
+        at = tuple(np.clip(self.index(i), 0, n - 1) for i, n in zip(indices, shape, strict=True))
+        return lambda run: np.asarray(run.arrays[name][at])
 
-    def contraction(self, x: t.Fold) -> np.ndarray | None:
+    def contraction(self, x: t.Fold) -> Code | None:
         """A sum of products of plain reads, as an einsum; None when it is something else."""
         summed: dict[Var, int] = {}
         body: t.Term = x
@@ -220,33 +308,44 @@ class _Walk:
             return None
         letters: dict[Var, str] = {}
         specs: list[str] = []
-        views: list[np.ndarray] = []
         for f in factors:
-            array = self.arrays[f.tensor]
+            extents = self.shapes[f.tensor]
             spec = ""
             for n, i in enumerate(f.indices):
                 a = i.atom
                 if i.constant is not None:
-                    if not 0 <= i.constant < array.shape[n]:
+                    if not 0 <= i.constant < extents[n]:
                         return None
                     continue
                 if not isinstance(a, Var) or (a not in summed and a not in self.axes):
                     return None
-                if (summed[a] if a in summed else self.axes[a][1]) != array.shape[n]:
+                if (summed[a] if a in summed else self.axes[a][1]) != extents[n]:
                     return None
                 spec += letters.setdefault(a, chr(ord("a") + len(letters)))
             if len(set(spec)) != len(spec):
                 return None
-            views.append(array[tuple(slice(None) if i.constant is None else i.constant for i in f.indices)])
             specs.append(spec)
         if any(v not in letters for v in summed):
             return None
+        views = [
+            (f.tensor, tuple(slice(None) if i.constant is None else i.constant for i in f.indices)) for f in factors
+        ]
         kept = sorted((v for v in letters if v not in summed), key=lambda v: -self.axes[v][0])
-        out = self.domain.einsum(f"{','.join(specs)}->{''.join(letters[v] for v in kept)}", views)
+        formula = f"{','.join(specs)}->{''.join(letters[v] for v in kept)}"
         shape = [1] * self.depth
         for v in kept:
             shape[self.depth - self.axes[v][0]] = self.axes[v][1]
-        return out.reshape(shape)
+        einsum = self.domain.einsum
+        return lambda run: einsum(formula, [run.arrays[name][at] for name, at in views]).reshape(shape)
+
+
+def _joined(
+    join: Callable[[np.ndarray, np.ndarray], np.ndarray], known: np.ndarray, parts: Sequence[np.ndarray]
+) -> np.ndarray:
+    out = known
+    for part in parts:
+        out = join(out, part)
+    return out
 
 
 def _position(x: t.Fold) -> tuple[t.Term, t.Term] | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeGuard, cast
 
@@ -21,7 +21,7 @@ from axon_mlir.errors import AxonError
 from axon_mlir.semantics.denotation import dtype_of, place
 from axon_mlir.semantics.domains import Domain, Field, Floats, Rationals
 from axon_mlir.semantics.index import Index, Size, Var, evaluate
-from axon_mlir.semantics.meaning import OpMeaning
+from axon_mlir.semantics.meaning import OpMeaning, frozen
 from axon_mlir.semantics.shapes import is_tensor, shape_of, strings_of
 from axon_mlir.semantics.traits import HasMeaning
 
@@ -59,6 +59,11 @@ class Unnumbered(AxonError):
         super().__init__(f"{', '.join(self.names)} has no number", accepted="a number for each size and step")
 
 
+SMALL, KEPT = 1 << 17, 256
+"""Elements of operands up to which what computes an operation is kept, and how many are: with the places that are read
+it may be as large as the operands."""
+
+
 class TooManySteps(AxonError):
     """A run has executed as many operations as it may."""
 
@@ -85,6 +90,8 @@ class Interpreter:
     values: dict[SSAValue, np.ndarray | int] = field(default_factory=dict[SSAValue, Any])
     fresh: set[SSAValue] = field(default_factory=set[SSAValue])
     """Values whose arrays nothing else refers to."""
+    staged: dict[Any, Callable[[Sequence[np.ndarray]], list[np.ndarray]]] = field(default_factory=dict[Any, Any])
+    """What computes operations, by meaning, shapes and attributes: loops run them again and again."""
     steps: int = 0
     known: dict[Size | Var, int] = field(init=False)
 
@@ -144,7 +151,17 @@ class Interpreter:
         self, meaning: OpMeaning, arrays: Sequence[np.ndarray], attributes: Mapping[str, Any]
     ) -> list[np.ndarray]:
         """Attributes that are index terms over sizes become numbers first."""
-        return meaning.evaluate(arrays, {k: self._concrete(v) for k, v in attributes.items()}, self.domain)
+        concrete = {k: self._concrete(v) for k, v in attributes.items()}
+        if sum(a.size for a in arrays) > SMALL:
+            return meaning.evaluate(arrays, concrete, self.domain)
+        shapes = tuple(a.shape for a in arrays)
+        key = (meaning, shapes, frozen(concrete))
+        found = self.staged.get(key)
+        if found is None:
+            if len(self.staged) >= KEPT:
+                self.staged.clear()
+            found = self.staged[key] = meaning.stage(shapes, concrete, self.domain)
+        return found(arrays)
 
     def _concrete(self, value: Any) -> Any:
         if isinstance(value, Index):

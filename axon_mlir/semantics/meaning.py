@@ -33,7 +33,7 @@ from lark.exceptions import UnexpectedInput
 from axon_mlir.errors import AxonError
 from axon_mlir.semantics import terms as t
 from axon_mlir.semantics.domains import Domain
-from axon_mlir.semantics.evaluate import evaluate_comprehension
+from axon_mlir.semantics.evaluate import stage
 from axon_mlir.semantics.functions import FUNCTIONS, MONOIDS
 from axon_mlir.semantics.index import Index, Size, Var, const, fresh_var, index, maximum, minimum, of_var
 
@@ -93,13 +93,25 @@ class OpMeaning:
 
     def evaluate(self, arrays: Sequence[np.ndarray], attributes: Attributes, domain: Domain) -> list[np.ndarray]:
         """Result values over a domain. Arrays hold elements of the domain."""
-        shapes = tuple(tuple(a.shape) for a in arrays)
-        named = dict(zip((o.name for o in self.operands), arrays, strict=True))
-        results = _concrete(self, shapes, _freeze(attributes))
-        return [evaluate_comprehension(r, named, {}, domain) for r in results]
+        return self.stage(tuple(a.shape for a in arrays), attributes, domain)(arrays)
+
+    def stage(
+        self, shapes: tuple[tuple[int, ...], ...], attributes: Attributes, domain: Domain
+    ) -> Callable[[Sequence[np.ndarray]], list[np.ndarray]]:
+        """What computes the result values from arrays of these shapes."""
+        names = [o.name for o in self.operands]
+        known = dict(zip(names, shapes, strict=True))
+        codes = [stage(r, known, {}, domain) for r in _concrete(self, shapes, frozen(attributes))]
+
+        def staged(arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
+            named = dict(zip(names, arrays, strict=True))
+            return [np.array(code(named), order="C") for code in codes]
+
+        return staged
 
 
-def _freeze(attributes: Attributes) -> tuple[tuple[str, Any], ...]:
+def frozen(attributes: Attributes) -> tuple[tuple[str, Any], ...]:
+    """Attributes as a key."""
     return tuple(sorted((k, tuple(cast("list[Any]", v)) if isinstance(v, list) else v) for k, v in attributes.items()))
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from axon_mlir.errors import AxonError
 from axon_mlir.semantics import terms
 from axon_mlir.semantics.domains import Domain
-from axon_mlir.semantics.evaluate import evaluate_comprehension
+from axon_mlir.semantics.evaluate import stage
 from axon_mlir.semantics.functions import FUNCTIONS
 from axon_mlir.semantics.index import const
 from axon_mlir.sim.dtypes import DType
@@ -61,8 +61,8 @@ class _Plan:
     operands: tuple[tuple[str, _Tile], ...]
     """The tiles that are read, by name; immediates are part of the values."""
     results: tuple[_Tile, ...]
-    values: tuple[terms.Comprehension, ...]
-    """What each result holds."""
+    codes: tuple[Callable[[Mapping[str, Any]], Any], ...]
+    """What computes each result from the operands."""
     domain: Domain
     engine: str
     state: int
@@ -125,11 +125,13 @@ class BoundInstruction:
             tensor.storage.life.last_use = number
             data = tensor.data if plan.copies else elements.read(tensor.data, operand.dtype, plan.domain)
             values[name] = data.reshape(operand.shape)
-        domain: Domain = plan.domain
         if plan.rows is not None:
             self._check_rows(plan, values, arguments)
         try:
-            computed = [evaluate_comprehension(value, values, {}, domain) for value in plan.values]
+            computed = [code(values) for code in plan.codes]
+            if len(computed) > 1:
+                # What is a view of an operand must not see what another result writes there.
+                computed = [np.array(value) for value in computed]
         except OutOfRange as error:
             machine.refuse(str(error), rule="function-range", instruction=self.instruction.nki, source=self._source)
         except AxonError as error:
@@ -138,7 +140,7 @@ class BoundInstruction:
             tensor = result.get(arguments)
             stored = value if plan.copies else elements.write(value, result.dtype)
             tensor.data[...] = stored.reshape(tensor.data.shape)
-            tensor.state[...] = plan.state
+            tensor.storage.mark(tensor.data, plan.state)
             life = tensor.storage.life
             if life.first_use < 0:
                 life.first_use = number
@@ -166,13 +168,14 @@ class BoundInstruction:
     def _check_written(self, tensor: Tensor, name: str, accumulates: bool) -> None:
         """Refuse to read what nothing wrote, and to accumulate onto what no accumulating instruction wrote."""
         machine = self.machine
-        lowest = int(tensor.state.min())
+        lowest = tensor.storage.lowest(tensor.data)
         machine.applied["initialised"] += 1
         if accumulates:
             machine.applied["accumulate"] += 1
         if lowest >= (ACCUMULATED if accumulates else WRITTEN):
             return
-        wrong = tensor.state < ACCUMULATED if accumulates else tensor.state == UNWRITTEN
+        states = tensor.storage.states(tensor.data)
+        wrong = states < ACCUMULATED if accumulates else states == UNWRITTEN
         count = int(np.count_nonzero(wrong))
         first = tuple(int(i) for i in np.argwhere(wrong)[0])
         if accumulates:
@@ -291,11 +294,13 @@ class BoundInstruction:
         # Of rows that are chosen only the result's are moved.
         chosen = {r.tensor for r in rows}
         one_type = len({tile.storage.dtype.name for tile in tiles.values()}) == 1
+        domain = machine.elements.within(_ranges(selection), wide=not operands or form.is_exact(facts))
+        shapes = {name: tile.shape for name, tile in operands.items()}
         return _Plan(
             operands=tuple(operands.items()),
             results=tuple(results),
-            values=values,
-            domain=machine.elements.within(_ranges(selection), wide=not operands or form.is_exact(facts)),
+            codes=tuple(stage(value, shapes, {}, domain) for value in values),
+            domain=domain,
             engine=engine,
             state=ACCUMULATED if self._can_accumulate else WRITTEN,
             accumulates=tuple(accumulates),

@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from inspect import currentframe
-from math import prod
 from typing import Any, NoReturn
 
 import numpy as np
@@ -94,44 +93,46 @@ class Machine:
         extents = tuple(int(extent) for extent in shape)
         line = self.line()
         self._serial += 1
-        label = f"`{name or f'#{self._serial}'}`, {kind.name}[{', '.join(map(str, extents))}] in {space}"
         if space not in SPACES:
             raise KernelFailure(f"buffer {space!r} is not known", where=self.where(), accepted="sbuf, psum, hbm")
-        if not extents or any(extent < 1 for extent in extents):
-            self.refuse("an extent below 1", rule="shape", tensor=label, accepted="positive extents")
-        if space in ON_CHIP:
-            self._check_on_chip(extents, kind, space, label)
-        data = np.zeros(extents, self.elements.storage(kind))
         life = Lifetime(extents, kind, space, name, self._serial, None if line is None else (self.path, line))
+        if not extents or min(extents) < 1:
+            self.refuse("an extent below 1", rule="shape", tensor=life.describe(), accepted="positive extents")
         if space in ON_CHIP:
+            self._check_on_chip(life)
             self.lives.append(life)
+        data = np.zeros(extents, self.elements.storage(kind))
         return self._tensor(data, life, UNWRITTEN)
 
     def _tensor(self, data: NDArray[Any], life: Lifetime, state: int) -> Tensor:
         return Tensor.of(Storage(data, life, state=state, size=self.size, refuse=self.refuse))
 
-    def _check_on_chip(self, extents: tuple[int, ...], dtype: DType, space: str, label: str) -> None:
+    def _check_on_chip(self, life: Lifetime) -> None:
         partitions = self.limits.partitions
         self.applied["partitions"] += 1
-        if len(extents) < 2:
-            self.refuse("rank 1 on chip", rule="shape", tensor=label, accepted="[partitions, free...]: rank 2 or more")
-        if extents[0] > partitions.value:
+        if len(life.shape) < 2:
             self.refuse(
-                f"{extents[0]} partitions",
+                "rank 1 on chip",
+                rule="shape",
+                tensor=life.describe(),
+                accepted="[partitions, free...]: rank 2 or more",
+            )
+        if life.shape[0] > partitions.value:
+            self.refuse(
+                f"{life.shape[0]} partitions",
                 rule="partitions",
-                tensor=label,
+                tensor=life.describe(),
                 source=partitions.source,
                 accepted=f"at most {partitions.value}",
             )
-        free = prod(extents[1:]) * dtype.itemsize
-        if space == "psum":
+        if life.space == "psum":
             most = self.limits.psum_tile_bytes
             self.applied["psum-bank"] += 1
-            if free > most:
+            if life.free_bytes > most:
                 self.refuse(
-                    f"{free} bytes of a partition are more than a tile in PSUM holds",
+                    f"{life.free_bytes} bytes of a partition are more than a tile in PSUM holds",
                     rule="psum-bank",
-                    tensor=label,
+                    tensor=life.describe(),
                     source=self.limits.psum_bank_bytes.source,
                     accepted=f"at most {most} bytes of a partition",
                 )
@@ -169,11 +170,12 @@ class Machine:
                     f"output {position} is in {value.storage.space}", rule="output-space", tensor=label, where=self.path
                 )
             self.applied["output-written"] += 1
-            missing = int(np.count_nonzero(value.state == UNWRITTEN))
-            if missing:
-                first = tuple(int(i) for i in np.argwhere(value.state == UNWRITTEN)[0])
+            if value.storage.lowest(value.data) == UNWRITTEN:
+                unwritten = value.storage.states(value.data) == UNWRITTEN
+                missing = int(np.count_nonzero(unwritten))
+                first = tuple(int(i) for i in np.argwhere(unwritten)[0])
                 self.refuse(
-                    f"{missing} of {value.state.size} elements of output {position} are never written, first {first}",
+                    f"{missing} of {unwritten.size} elements of output {position} are never written, first {first}",
                     rule="output-written",
                     tensor=label,
                     where=self.path,

@@ -60,16 +60,42 @@ class Lifetime:
 class Storage:
     """A tensor's memory: elements and their states."""
 
-    __slots__ = ("data", "dtype", "life", "refuse", "size", "space", "state")
+    __slots__ = ("_states", "data", "dtype", "life", "refuse", "size", "space", "uniform")
 
     def __init__(self, data: NDArray[Any], life: Lifetime, *, state: int, size: Callable[[int], Any], refuse: Refuse):
         self.data = data
         self.life = life
         self.dtype = life.dtype
         self.space = life.space
-        self.state = np.full(data.shape, state, np.uint8)
+        self.uniform: int | None = state
+        """The state of all elements, if they have the same."""
+        self._states: NDArray[np.uint8] | None = None
         self.size = size
         self.refuse = refuse
+
+    def states(self, view: NDArray[Any]) -> NDArray[np.uint8]:
+        """The states of the elements that a view of the data shows; to be read."""
+        if self._states is None:
+            self._states = np.empty(self.data.shape, np.uint8)
+        if self.uniform is not None:
+            self._states.fill(self.uniform)
+        item = self.data.itemsize
+        start = (_address(view) - _address(self.data)) // item
+        return _strided(self._states, start, view.shape, tuple(stride // item for stride in view.strides))
+
+    def mark(self, view: NDArray[Any], state: int) -> None:
+        """Give the elements that a view shows a state."""
+        if self.uniform == state:
+            return
+        if view.size == self.data.size:
+            self.uniform = state
+        else:
+            self.states(view)[...] = state
+            self.uniform = None
+
+    def lowest(self, view: NDArray[Any]) -> int:
+        """The lowest state of the elements that a view shows."""
+        return int(self.states(view).min()) if self.uniform is None else self.uniform
 
     def describe(self) -> str:
         """The tensor in words."""
@@ -89,12 +115,11 @@ class DynamicSlice:
 class Tensor:
     """A view of a storage, as kernels hold it."""
 
-    __slots__ = ("_facts", "data", "partition", "state", "storage", "whole")
+    __slots__ = ("_facts", "data", "partition", "storage", "whole")
 
-    def __init__(self, storage: Storage, data: NDArray[Any], state: NDArray[Any], partition: int, whole: bool):
+    def __init__(self, storage: Storage, data: NDArray[Any], partition: int, whole: bool):
         self.storage = storage
         self.data = data
-        self.state = state
         self.partition = partition
         self.whole = whole
         self._facts: tuple[Any, ...] | None = None
@@ -102,7 +127,7 @@ class Tensor:
     @staticmethod
     def of(storage: Storage) -> Tensor:
         """The view of a whole storage."""
-        return Tensor(storage, storage.data, storage.state, 0, True)
+        return Tensor(storage, storage.data, 0, True)
 
     # What kernels read.
 
@@ -188,8 +213,7 @@ class Tensor:
             else:
                 kind = type(item).__name__
                 raise Misuse(f"subscript of type {kind}; accepted: slices, integers, nl.ds, ...")
-        where = tuple(index)
-        return Tensor(self.storage, data[where], self.state[where], partition, False)
+        return Tensor(self.storage, data[tuple(index)], partition, False)
 
     def _range(self, item: slice, extent: int, axis: int, on_chip: bool) -> slice:
         step = 1 if item.step is None else int(item.step)
@@ -256,13 +280,7 @@ class Tensor:
             )
         counts = tuple(count for _, count in pairs)
         strides = tuple(stride for stride, _ in pairs)
-        return Tensor(
-            storage,
-            _strided(storage.data, start, counts, strides),
-            _strided(storage.state, start, counts, strides),
-            partition,
-            False,
-        )
+        return Tensor(storage, _strided(storage.data, start, counts, strides), partition, False)
 
     def _rows(self, pattern: Sequence[Sequence[int]], offset: int, index: Tensor, dim: int) -> Rows:
         """Rows of a tensor in HBM: the pattern's first pair counts them, the others say what of a row is taken."""
@@ -302,10 +320,13 @@ class Tensor:
 
 
 def _strided(array: NDArray[Any], start: int, counts: tuple[int, ...], strides: tuple[int, ...]) -> NDArray[Any]:
-    flat = array.reshape(-1)
+    """A view of a contiguous array, in elements."""
     item = array.itemsize
-    steps = tuple(stride * item for stride in strides)
-    return np.lib.stride_tricks.as_strided(flat[start:], counts, steps, writeable=True)
+    return np.ndarray(counts, array.dtype, array, start * item, tuple(stride * item for stride in strides))
+
+
+def _address(array: NDArray[Any]) -> int:
+    return array.__array_interface__["data"][0]
 
 
 def overlaps(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:

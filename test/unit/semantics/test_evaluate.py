@@ -36,7 +36,7 @@ def test_a_long_scan_takes_one_pass(monkeypatch: pytest.MonkeyPatch) -> None:
         "op f(a[P, F]) -> c[P, F] { c[p, f] = sum(k < f + 1: prod(j < f - k: a[p, k + 1 + j]) * a[p, k]) }"
     )
     a = np.random.default_rng(3).uniform(0, 1, (3, 2000))
-    monkeypatch.setattr(evaluate._Walk, "fold", lambda *_: pytest.fail("the general walk"))
+    monkeypatch.setattr(evaluate._Stage, "fold", lambda *_: pytest.fail("the general walk"))
     (out,) = meaning.evaluate([a], {}, Float64())
     state = np.zeros(3)
     for f in range(2000):
@@ -66,7 +66,7 @@ def test_shortcuts(shortcut: str, elements: range, text: str, domain: Domain, mo
     rng = np.random.default_rng(3)
     given: list[Any] = [domain.integers(rng.choice(elements, shape)) for shape in ((5, 5), (5, 1))]
     (fast,) = meaning.evaluate(given, {}, domain)
-    monkeypatch.setattr(evaluate._Walk, shortcut, lambda *_: None)
+    monkeypatch.setattr(evaluate._Stage, shortcut, lambda *_: None)
     (general,) = meaning.evaluate(given, {}, domain)
     assert fast.shape == general.shape == (5, 5)
     assert (fast == general).all()
