@@ -37,7 +37,7 @@ def execute(
 ) -> RunResult:
     """Run a kernel in this process, without limits of time or memory; see `run_kernel`."""
     target = load_device(device)
-    machine = Machine(limits_of(target), elements(domain), str(path))
+    machine = Machine(limits_of(target), elements(domain), str(path), target.generation)
     instructions = bind_instructions(machine, target)
     modules = look_alikes(machine, instructions)
     with installed(modules), _importable(path.parent), np.errstate(all="ignore"):
@@ -55,7 +55,7 @@ def execute(
         outputs = machine.outputs(returned)
     return RunResult(
         outputs=tuple(output.data.copy() for output in outputs),
-        dtypes=tuple(output.storage.dtype.name for output in outputs),
+        dtypes=tuple(output.dtype.name for output in outputs),
         instructions=len(machine.lines),
         engines=dict(machine.engines),
         dma_bytes=machine.dma_bytes,

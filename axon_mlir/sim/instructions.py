@@ -37,7 +37,7 @@ from axon_mlir.targets import (
     TileFact,
     Violation,
 )
-from axon_mlir.targets.device import CallArg, FunctionRange
+from axon_mlir.targets.device import CallArg, CallConstant, FunctionRange
 
 DMA = "dma"
 """The engine that moves data between memories, by its name in descriptions."""
@@ -90,6 +90,7 @@ class BoundInstruction:
         self._engines = {engine.nki: name for name, engine in device.engines.items()}
         self._source = ", ".join(instruction.sources) or None
         self._can_accumulate = any(form.accumulates for form in instruction.forms)
+        self._left_open = _accumulation(instruction)
 
     def __repr__(self) -> str:
         return self.instruction.nki
@@ -100,6 +101,9 @@ class BoundInstruction:
                 raise Misuse(f"`{self.instruction.nki}` is given `{name}` twice")
             kwargs[name] = value
         kwargs.pop("name", None)
+        if self._left_open is not None and kwargs.get(self._left_open[0]) is None:
+            flag, result = self._left_open
+            kwargs[flag] = self._continues(result(kwargs))
         key = tuple((name, _key(value)) for name, value in kwargs.items())
         try:
             plan = self._plans.get(key)
@@ -192,6 +196,23 @@ class BoundInstruction:
             source=self._source,
         )
 
+    def _continues(self, result: Any) -> bool:
+        """Whether a call that leaves it open adds to its result: whether such an instruction wrote it before."""
+        if not isinstance(result, Tensor):
+            return False
+        states = result.storage.states(result.data)
+        written = states == ACCUMULATED
+        if written.any() and not written.all():
+            self.machine.refuse(
+                f"{np.count_nonzero(written)} of {written.size} elements would be added to, the others overwritten",
+                rule="accumulate",
+                instruction=self.instruction.nki,
+                tensor=result.storage.describe(),
+                source=self._source,
+                accepted="accumulate=True or accumulate=False",
+            )
+        return bool(written.all())
+
     # Understanding a call for the first time.
 
     def _plan(self, arguments: Mapping[str, Any], positional: int) -> _Plan:
@@ -220,7 +241,7 @@ class BoundInstruction:
         tiles: dict[str, TileFact] = {}
         for name, value in _tiles(selection).items():
             start = value.partition if value.storage.space in ON_CHIP else None
-            dtype = self._dtypes.get(value.storage.dtype.name, value.storage.dtype.name)
+            dtype = self._dtypes.get(value.dtype.name, value.dtype.name)
             tiles[name] = TileFact(shapes[name], value.storage.space, dtype, start)
         named = selection.operands.items()
         immediates: dict[str, Any] = {name: value for name, value in named if not isinstance(value, Tensor)}
@@ -257,7 +278,7 @@ class BoundInstruction:
             value = selection.operands[rule.name]
             if isinstance(value, Tensor):
                 shape = _flat(facts.tiles[rule.name].shape, len(rule.axes))
-                operands[rule.name] = _Tile(getters[rule.tied or rule.name], shape, value.storage.dtype)
+                operands[rule.name] = _Tile(getters[rule.tied or rule.name], shape, value.dtype)
                 accumulates.append(rule.outs and form.accumulates)
         results: list[_Tile] = []
         for rule in form.results:
@@ -274,7 +295,7 @@ class BoundInstruction:
                     accepted="a pattern that visits each element once",
                 )
             shape = _flat(facts.tiles[rule.name].shape, len(rule.axes))
-            results.append(_Tile(getters[rule.name], shape, value.storage.dtype))
+            results.append(_Tile(getters[rule.name], shape, value.dtype))
         for rule, result in zip(form.results, results, strict=True):
             for axis, extent in zip(rule.axes, result.shape, strict=False):
                 stated = selection.sizes.get(axis, extent)
@@ -293,7 +314,7 @@ class BoundInstruction:
         rows = [arg for _, arg in form.call if isinstance(arg, CallRows)]
         # Of rows that are chosen only the result's are moved.
         chosen = {r.tensor for r in rows}
-        one_type = len({tile.storage.dtype.name for tile in tiles.values()}) == 1
+        one_type = len({tile.dtype.name for tile in tiles.values()}) == 1
         domain = machine.elements.within(_ranges(selection), wide=not operands or form.is_exact(facts))
         shapes = {name: tile.shape for name, tile in operands.items()}
         return _Plan(
@@ -355,6 +376,15 @@ def bind_instructions(machine: Machine, device: Device) -> dict[str, BoundInstru
         instruction.nki.rpartition(".")[2]: BoundInstruction(machine, device, instruction)
         for instruction in device.instructions.values()
     }
+
+
+def _accumulation(instruction: Instruction) -> tuple[str, Getter] | None:
+    """The parameter that says whether a result is added to, and how to get the result, where there is a choice."""
+    for form in instruction.forms:
+        flag = next((k for k, arg in form.call if isinstance(arg, CallConstant) and arg.text == "True"), None)
+        if form.accumulates and flag is not None:
+            return flag, _getters(form)[form.results[0].name]
+    return None
 
 
 def _is_tile(value: object) -> bool:
@@ -448,7 +478,7 @@ def _transfer(tiles: Sequence[Tensor]) -> tuple[int, int]:
     for tile in tiles:
         space, _, shape, strides, _ = tile.facts()
         rows = max(rows, contiguous_rows(shape, strides, on_chip=space in ON_CHIP))
-    return max(tile.data.size * tile.storage.dtype.itemsize for tile in tiles), rows
+    return max(tile.data.size * tile.dtype.itemsize for tile in tiles), rows
 
 
 def _moves_only(body: terms.Term) -> bool:

@@ -11,10 +11,12 @@ from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
 
+from axon_mlir.sim.control import LOOPS, REGISTERS
+from axon_mlir.sim.convenience import Convenience, extents
 from axon_mlir.sim.dtypes import DTYPES
 from axon_mlir.sim.failures import Misuse, UnknownName
 from axon_mlir.sim.machine import Machine
-from axon_mlir.sim.memory import ON_CHIP, DynamicSlice, Tensor
+from axon_mlir.sim.memory import DynamicSlice, Tensor
 
 OPERATORS = (
     "invert left_shift right_shift bitwise_and bitwise_or bitwise_xor add subtract multiply maximum minimum "
@@ -42,18 +44,22 @@ ENUMS: Mapping[str, tuple[str, ...]] = {
 
 
 class Symbol:
-    """A name of the kernel language that only stands for itself: an operator, a member of an enumeration."""
+    """A name of the kernel language that stands for itself: an operator, a member of an enumeration. Many operators are
+    functions of tiles too."""
 
-    __slots__ = ("text",)
+    __slots__ = ("function", "text")
 
     def __init__(self, text: str):
         self.text = text
+        self.function: Callable[..., Any] | None = None
 
     def __repr__(self) -> str:
         return self.text
 
-    def __call__(self, *_: Any, **__: Any) -> Any:
-        raise Misuse(f"`{self.text}` is not simulated as a function; accepted: as an operator of an instruction")
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self.function is None:
+            raise Misuse(f"`{self.text}` is not simulated as a function; accepted: as an operator of an instruction")
+        return self.function(*args, **kwargs)
 
 
 class Names:
@@ -128,7 +134,9 @@ def look_alikes(machine: Machine, instructions: Mapping[str, Callable[..., Any]]
     """The modules of the kernel language for one run."""
     language = LookAlike("nki.language", "nl", _language(machine, instructions))
     enums = {name: Names(f"nisa.{name}", _symbols(f"nisa.{name}", members)) for name, members in ENUMS.items()}
-    isa = LookAlike("nki.isa", "nisa", {**enums, **instructions})
+    version = enums["nc_version"]
+    about = {"get_nc_version": lambda: getattr(version, f"gen{machine.generation}")}
+    isa = LookAlike("nki.isa", "nisa", {**enums, **instructions, **REGISTERS, **about})
     typing = LookAlike("nki.typing", "nt", {"tensor": _Annotation()})
     nki = LookAlike("nki", "nki", {"jit": _jit, "language": language, "isa": isa, "typing": typing})
     return {"nki": nki, "nki.language": language, "nki.isa": isa, "nki.typing": typing}
@@ -142,36 +150,26 @@ def _language(machine: Machine, instructions: Mapping[str, Callable[..., Any]]) 
     def ndarray(shape: Any, dtype: Any, buffer: str = "sbuf", name: str = "", address: Any = None) -> Tensor:
         if address is not None:
             raise Misuse("`nl.ndarray(address=...)` is not simulated; accepted: allocation by lifetime")
-        return machine.allocate(_shape(shape), dtype, buffer, name)
+        return machine.allocate(extents(shape), dtype, buffer, name)
 
-    def full(shape: Any, fill_value: Any, dtype: Any, buffer: str = "sbuf", name: str = "") -> Tensor:
-        if buffer not in ON_CHIP:
-            raise Misuse("a filled tensor in HBM is not simulated; accepted: sbuf, psum")
-        tensor = machine.allocate(_shape(shape), dtype, buffer, name)
-        if "memset" not in instructions:
-            raise Misuse("a filled tensor needs `nisa.memset`, which the device does not use")
-        instructions["memset"](dst=tensor, value=fill_value)
-        return tensor
-
-    def zeros(shape: Any, dtype: Any, buffer: str = "sbuf", name: str = "") -> Tensor:
-        return full(shape, 0, dtype, buffer, name)
-
-    def ones(shape: Any, dtype: Any, buffer: str = "sbuf", name: str = "") -> Tensor:
-        return full(shape, 1, dtype, buffer, name)
-
+    symbols = _symbols("nl", [*OPERATORS, *ACTIVATIONS])
+    functions = Convenience(machine, instructions, symbols).functions()
+    for name, symbol in symbols.items():
+        symbol.function = functions.pop(name, None)
     members: dict[str, Any] = {
-        **_symbols("nl", OPERATORS),
-        **_symbols("nl", ACTIVATIONS),
+        **functions,
+        **symbols,
         **DTYPES,
+        **LOOPS,
         "sbuf": "sbuf",
         "psum": "psum",
         "hbm": "hbm",
         "private_hbm": "hbm",
         "shared_hbm": "hbm",
         "ndarray": ndarray,
-        "full": full,
-        "zeros": zeros,
-        "ones": ones,
+        "program_id": lambda axis=0: 0,
+        "num_programs": lambda axes=0: 1,
+        "program_ndim": lambda: 1,
         "ds": DynamicSlice,
         "tile_size": Names("nl.tile_size", _tile_sizes(machine)),
         "affine_range": range,
@@ -179,10 +177,6 @@ def _language(machine: Machine, instructions: Mapping[str, Callable[..., Any]]) 
         "static_range": range,
     }
     return members
-
-
-def _shape(shape: Any) -> tuple[Any, ...]:
-    return tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
 
 
 def _tile_sizes(machine: Machine) -> dict[str, Any]:
@@ -200,6 +194,20 @@ def _tile_sizes(machine: Machine) -> dict[str, Any]:
     }
 
 
+class _Superseded:
+    """Stops the import of the interface that NKI had first."""
+
+    @staticmethod
+    def find_spec(name: str, path: Any = None, target: Any = None) -> None:
+        """Nothing, or the message."""
+        if name.partition(".")[0] == "neuronxcc":
+            raise Misuse(
+                f"the kernel imports `{name}`, the interface before NKI 0.2, in which instructions return their "
+                "results; accepted: `nki`, `nki.isa` and `nki.language`, whose instructions take `dst` (see the NKI "
+                "migration guide)"
+            )
+
+
 @contextmanager
 def installed(modules: Mapping[str, ModuleType]) -> Generator[None]:
     """Put the modules where `import` finds them, and whatever was there back afterwards."""
@@ -207,9 +215,12 @@ def installed(modules: Mapping[str, ModuleType]) -> Generator[None]:
     for name in saved:
         del sys.modules[name]
     sys.modules.update(modules)
+    superseded: Any = _Superseded()
+    sys.meta_path.insert(0, superseded)
     try:
         yield
     finally:
+        sys.meta_path.remove(superseded)
         for name in [name for name in sys.modules if name == "nki" or name.startswith("nki.")]:
             del sys.modules[name]
         sys.modules.update(saved)

@@ -26,8 +26,9 @@ SPACES = ("sbuf", "psum", "hbm")
 class Machine:
     """One device running one kernel, eagerly and in order."""
 
-    def __init__(self, limits: Limits, elements: Elements, path: str):
+    def __init__(self, limits: Limits, elements: Elements, path: str, generation: int = 3):
         self.limits = limits
+        self.generation = generation
         self.elements = elements
         self.path = path
         self.size: Callable[[int], Any] = ExactInt if elements.exact else int

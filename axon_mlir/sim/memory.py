@@ -12,8 +12,9 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from axon_mlir.sim.dtypes import DType
+from axon_mlir.sim.dtypes import DType, dtype_of
 from axon_mlir.sim.failures import Misuse, UnknownName
+from axon_mlir.sim.views import Views, reinterpreted
 from axon_mlir.targets import Rows
 
 UNWRITTEN, WRITTEN, ACCUMULATED = 0, 1, 2
@@ -60,7 +61,7 @@ class Lifetime:
 class Storage:
     """A tensor's memory: elements and their states."""
 
-    __slots__ = ("_states", "data", "dtype", "life", "refuse", "size", "space", "uniform")
+    __slots__ = ("_fine", "_states", "data", "dtype", "life", "refuse", "size", "space", "uniform")
 
     def __init__(self, data: NDArray[Any], life: Lifetime, *, state: int, size: Callable[[int], Any], refuse: Refuse):
         self.data = data
@@ -70,6 +71,7 @@ class Storage:
         self.uniform: int | None = state
         """The state of all elements, if they have the same."""
         self._states: NDArray[np.uint8] | None = None
+        self._fine: NDArray[np.uint8] | None = None
         self.size = size
         self.refuse = refuse
 
@@ -79,18 +81,31 @@ class Storage:
             self._states = np.empty(self.data.shape, np.uint8)
         if self.uniform is not None:
             self._states.fill(self.uniform)
+        if self._fine is not None or view.itemsize != self.data.itemsize:
+            return self._bytes(view).min(axis=-1)
         item = self.data.itemsize
-        start = (_address(view) - _address(self.data)) // item
+        start = (address(view) - address(self.data)) // item
         return _strided(self._states, start, view.shape, tuple(stride // item for stride in view.strides))
+
+    def _bytes(self, view: NDArray[Any]) -> NDArray[np.uint8]:
+        """The states of the bytes of elements, along a last axis. Where bits are seen as another type, bytes count."""
+        if self._fine is None:
+            assert self._states is not None
+            self._fine = np.repeat(self._states.reshape(-1), self.data.itemsize)
+        if self.uniform is not None:
+            self._fine.fill(self.uniform)
+        start = address(view) - address(self.data)
+        return _strided(self._fine, start, (*view.shape, view.itemsize), (*view.strides, 1))
 
     def mark(self, view: NDArray[Any], state: int) -> None:
         """Give the elements that a view shows a state."""
         if self.uniform == state:
             return
-        if view.size == self.data.size:
+        if view.nbytes == self.data.nbytes:
             self.uniform = state
         else:
-            self.states(view)[...] = state
+            states = self.states(view)
+            (states if self._fine is None else self._bytes(view))[...] = state
             self.uniform = None
 
     def lowest(self, view: NDArray[Any]) -> int:
@@ -112,22 +127,58 @@ class DynamicSlice:
         self.size = size
 
 
-class Tensor:
+class Register:
+    """A number that is known only while the kernel runs."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: int | None = None):
+        self.value = value
+
+    def __repr__(self) -> str:
+        return "a register"
+
+    def read(self) -> int:
+        """The number."""
+        if self.value is None:
+            raise Misuse("a register is read before anything is written to it")
+        return self.value
+
+
+class Tensor(Views):
     """A view of a storage, as kernels hold it."""
 
-    __slots__ = ("_facts", "data", "partition", "storage", "whole")
+    __slots__ = ("_facts", "data", "dtype", "indirect", "partition", "storage")
 
-    def __init__(self, storage: Storage, data: NDArray[Any], partition: int, whole: bool):
+    def __init__(
+        self, storage: Storage, data: NDArray[Any], partition: int, dtype: DType | None = None, indirect: bool = False
+    ):
         self.storage = storage
         self.data = data
         self.partition = partition
-        self.whole = whole
+        self.dtype = dtype or storage.dtype
+        """What the bits are seen as."""
+        self.indirect = indirect
+        """An index that is known only while the kernel runs chose what is seen."""
         self._facts: tuple[Any, ...] | None = None
 
     @staticmethod
     def of(storage: Storage) -> Tensor:
         """The view of a whole storage."""
-        return Tensor(storage, storage.data, 0, True)
+        return Tensor(storage, storage.data, 0)
+
+    @property
+    def on_chip(self) -> bool:
+        """Whether the first axis is the partitions."""
+        return self.storage.space in ON_CHIP
+
+    def shown(self, data: NDArray[Any]) -> Tensor:
+        """A tensor of the same storage that shows these elements of it."""
+        return Tensor(self.storage, data, self.partition, self.dtype, self.indirect)
+
+    def refuse(self, message: str, *, rule: str, accepted: str | None = None) -> NoReturn:
+        """Stop the run: the view is not possible."""
+        self.storage.refuse(message, rule=rule, tensor=self.storage.describe(), accepted=accepted)
 
     # What kernels read.
 
@@ -139,10 +190,6 @@ class Tensor:
     @property
     def ndim(self) -> int:
         return self.data.ndim
-
-    @property
-    def dtype(self) -> DType:
-        return self.storage.dtype
 
     @property
     def buffer(self) -> str:
@@ -165,9 +212,7 @@ class Tensor:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        raise UnknownName(
-            f"tensor attribute `{name}` is not known; accepted: shape, dtype, buffer, ndim, size, name, slices, ap"
-        )
+        raise UnknownName(f"tensor attribute `{name}` is not known; accepted: {', '.join(_ATTRIBUTES)}")
 
     def __iter__(self) -> NoReturn:
         raise Misuse("a tensor cannot be iterated; slice it")
@@ -181,12 +226,12 @@ class Tensor:
     def __getitem__(self, key: Any) -> Tensor:
         items: list[Any] = list(key) if isinstance(key, tuple) else [key]  # pyright: ignore[reportUnknownArgumentType]
         data = self.data
-        on_chip = self.storage.space in ON_CHIP
+        on_chip = self.on_chip
         if Ellipsis in items:
             at = items.index(Ellipsis)
             items[at : at + 1] = [slice(None)] * (data.ndim - len(items) + 1)
         if len(items) > data.ndim:
-            self._refuse(f"{len(items)} subscripts on a tensor of rank {data.ndim}", rule="subscript")
+            self.refuse(f"{len(items)} subscripts on a tensor of rank {data.ndim}", rule="subscript")
         index: list[slice | int] = []
         partition = self.partition
         for axis, item in enumerate(items):
@@ -204,7 +249,7 @@ class Tensor:
             elif isinstance(item, int):
                 position = int(item) + extent if item < 0 else int(item)
                 if not 0 <= position < extent:
-                    self._refuse(f"index {item} on axis {axis} of extent {extent}", rule="in-bounds")
+                    self.refuse(f"index {item} on axis {axis} of extent {extent}", rule="in-bounds")
                 if axis == 0 and on_chip:
                     partition += position
                     index.append(slice(position, position + 1))
@@ -213,74 +258,130 @@ class Tensor:
             else:
                 kind = type(item).__name__
                 raise Misuse(f"subscript of type {kind}; accepted: slices, integers, nl.ds, ...")
-        return Tensor(self.storage, data[tuple(index)], partition, False)
+        return Tensor(self.storage, data[tuple(index)], partition, self.dtype, self.indirect)
 
     def _range(self, item: slice, extent: int, axis: int, on_chip: bool) -> slice:
         step = 1 if item.step is None else int(item.step)
         start = 0 if item.start is None else int(item.start)
         stop = extent if item.stop is None else int(item.stop)
         if step < 1:
-            self._refuse(f"step {step} on axis {axis}", rule="subscript", accepted="a positive step")
+            self.refuse(f"step {step} on axis {axis}", rule="subscript", accepted="a positive step")
         if step != 1 and axis == 0 and on_chip:
-            self._refuse(
+            self.refuse(
                 f"step {step} over partitions", rule="partition-stride", accepted="consecutive partitions (step 1)"
             )
         start = start + extent if start < 0 else start
         stop = stop + extent if stop < 0 else stop
         if not 0 <= start < stop <= extent:
-            self._refuse(
+            self.refuse(
                 f"range {start}:{stop} on axis {axis} of extent {extent}",
                 rule="in-bounds",
                 accepted=f"a range that is not empty and lies within 0:{extent}",
             )
         return slice(start, stop, step)
 
+    def slice(self, dim: int, start: int, end: int, step: int = 1) -> Tensor:
+        """A range of one axis."""
+        return self[(*(slice(None),) * dim, slice(start, end, step))]
+
+    def select(self, dim: int, index: int | Register | Tensor) -> Tensor:
+        """One place of an axis, which is gone then; the place may be known only while the kernel runs."""
+        found = self.shown(self.data)
+        found.indirect = not isinstance(index, int)
+        return found[(*(slice(None),) * dim, index if isinstance(index, int) else dynamic(index))]
+
+    def vector_select(self, dim: int, vector_offset: Tensor) -> Rows:
+        """For each partition the place of the first axis that its element of an index says."""
+        shape = self.data.shape
+        if not self.is_contiguous():
+            self.refuse("rows of a tensor whose elements do not lie one after the other", rule="vector-offset")
+        row = prod(shape[1:])
+        return self._rows([[row, vector_offset.data.shape[0]], [1, row]], self.offset, vector_offset, dim)
+
+    def view(self, dtype: Any) -> Tensor:
+        """The same bits as another type; the last axis is longer or shorter then."""
+        kind = dtype_of(dtype)
+        data = reinterpreted(self.data, self.dtype.numpy, kind.numpy)
+        if data is None:
+            self.refuse(
+                f"{self.dtype.name} as {kind.name}: the last axis is not contiguous, or no multiple of it",
+                rule="view",
+                accepted=f"{kind.itemsize} contiguous bytes for each element",
+            )
+        return Tensor(self.storage, data, self.partition, kind, self.indirect)
+
+    reinterpret_cast = view
+
+    def is_indirect(self) -> bool:
+        """Whether an index that is known only while the kernel runs chooses what is seen."""
+        return self.indirect
+
+    @property
+    def offset(self) -> int:
+        """Elements from the start of the storage."""
+        return (address(self.data) - address(self.storage.data)) // self.data.itemsize
+
     def ap(
         self,
         pattern: Sequence[Sequence[int]],
         offset: int | None = None,
+        scalar_offset: Register | Tensor | None = None,
         vector_offset: Tensor | None = None,
         indirect_dim: int = 0,
-        **dynamic: Any,
+        dtype: Any = None,
     ) -> Tensor | Rows:
         """The view that an access pattern of (stride, count) pairs over the raw storage describes; with an index, the
-        rows that it chooses."""
-        for name, value in dynamic.items():
-            if value is not None:
-                raise Misuse(f"`.ap(..., {name}=)` is not simulated; accepted: pattern, offset, vector_offset")
-        if vector_offset is not None:
-            return self._rows(pattern, 0 if offset is None else int(offset), vector_offset, indirect_dim)
-        if indirect_dim != 0:
-            raise Misuse("`.ap(..., indirect_dim=)` without an index; accepted: vector_offset")
-        if not self.whole:
-            self._refuse("an access pattern on a view", rule="pattern-base", accepted="`.ap` of a whole tensor")
-        storage = self.storage
-        pairs = [(int(stride), int(count)) for stride, count in pattern]
+        rows that it chooses.
+
+        `scalar_offset` is added in units of the tensor's own stride of `indirect_dim`.
+        """
         start = 0 if offset is None else int(offset)
+        if vector_offset is not None:
+            if scalar_offset is not None or dtype is not None:
+                raise Misuse("`.ap` with `vector_offset` takes no `scalar_offset` and no `dtype`")
+            return self._rows(pattern, start, vector_offset, indirect_dim)
+        if indirect_dim != 0 and scalar_offset is None:
+            raise Misuse("`.ap(..., indirect_dim=)` without an index; accepted: scalar_offset, vector_offset")
+        if self.offset != 0:
+            # One page of the reference adds a view's offset, another ignores it.
+            self.refuse(
+                "an access pattern on a view that begins elsewhere than its tensor",
+                rule="pattern-base",
+                accepted="`.ap` of a whole tensor",
+            )
+        storage = self.storage
+        if scalar_offset is not None:
+            start += dynamic(scalar_offset) * self.strides[indirect_dim]
+        kind = self.dtype if dtype is None else dtype_of(dtype)
+        base = storage.data if kind is storage.dtype else reinterpreted(storage.data, storage.dtype.numpy, kind.numpy)
+        if base is None:
+            self.refuse(f"{storage.dtype.name} as {kind.name}", rule="view", accepted="rows of whole elements")
+        pairs = [(int(stride), int(count)) for stride, count in pattern]
         if any(count < 1 for _, count in pairs) or not pairs:
-            self._refuse(f"pattern {pairs} has a count below 1", rule="in-bounds")
+            self.refuse(f"pattern {pairs} has a count below 1", rule="in-bounds")
         partition = 0
         if storage.space in ON_CHIP:
-            width = prod(storage.data.shape[1:])
+            width = prod(base.shape[1:])
             if pairs[0][0] != width:
-                self._refuse(
+                self.refuse(
                     f"the partition stride is {pairs[0][0]}", rule="partition-stride", accepted=f"{width} elements"
                 )
             partition = start // width
             reach = start % width + sum(stride * (count - 1) for stride, count in pairs[1:] if stride > 0)
             if reach >= width or any(stride < 0 for stride, _ in pairs):
-                self._refuse(f"pattern {pairs} at {start} leaves its partitions of {width} elements", rule="in-bounds")
+                self.refuse(f"pattern {pairs} at {start} leaves its partitions of {width} elements", rule="in-bounds")
         low = start + sum(stride * (count - 1) for stride, count in pairs if stride < 0)
         high = start + sum(stride * (count - 1) for stride, count in pairs if stride > 0)
-        if low < 0 or high >= storage.data.size:
-            self._refuse(
+        if low < 0 or high >= base.size:
+            self.refuse(
                 f"pattern {pairs} at {start} touches elements {low} to {high}",
                 rule="in-bounds",
-                accepted=f"elements 0 to {storage.data.size - 1}",
+                accepted=f"elements 0 to {base.size - 1}",
             )
         counts = tuple(count for _, count in pairs)
         strides = tuple(stride for stride, _ in pairs)
-        return Tensor(storage, _strided(storage.data, start, counts, strides), partition, False)
+        data = _strided(base, start, counts, strides)
+        return Tensor(storage, data, partition, kind, scalar_offset is not None)
 
     def _rows(self, pattern: Sequence[Sequence[int]], offset: int, index: Tensor, dim: int) -> Rows:
         """Rows of a tensor in HBM: the pattern's first pair counts them, the others say what of a row is taken."""
@@ -291,7 +392,7 @@ class Tensor:
             )
         count, row = int(pattern[0][1]), prod(shape[1:])
         if index.data.shape != (count, 1):
-            self._refuse(
+            self.refuse(
                 f"an index of shape {list(index.data.shape)} for {count} rows",
                 rule="vector-offset",
                 accepted=f"[{count}, 1]",
@@ -299,12 +400,9 @@ class Tensor:
         first = offset // row
         reach = offset % row + int(pattern[1][0]) * (int(pattern[1][1]) - 1)
         if reach >= row:
-            self._refuse(f"a pattern that reaches element {reach} of rows of {row}", rule="in-bounds")
+            self.refuse(f"a pattern that reaches element {reach} of rows of {row}", rule="in-bounds")
         table = self.ap([[row, shape[0] - first], list(pattern[1])], offset)
         return Rows(index, table)
-
-    def _refuse(self, message: str, *, rule: str, accepted: str | None = None) -> NoReturn:
-        self.storage.refuse(message, rule=rule, tensor=self.storage.describe(), accepted=accepted)
 
     # What instructions read.
 
@@ -315,8 +413,22 @@ class Tensor:
             storage = self.storage
             item = data.itemsize
             strides = tuple(stride // item for stride in data.strides)
-            self._facts = (storage.space, storage.dtype.name, data.shape, strides, self.partition)
+            self._facts = (storage.space, self.dtype.name, data.shape, strides, self.partition)
         return self._facts
+
+
+_ATTRIBUTES = sorted(name for name in dir(Tensor) if not name.startswith("_") and name not in ("of", "shown", "facts"))
+
+
+def dynamic(value: Register | Tensor) -> int:
+    """What a register or a tensor of one integer in SBUF holds."""
+    if isinstance(value, Register):
+        return value.read()
+    if value.data.size != 1 or value.storage.space != "sbuf" or not value.dtype.is_integer:
+        value.refuse("as an index", rule="scalar-offset", accepted="one integer in SBUF")
+    if value.storage.lowest(value.data) == UNWRITTEN:
+        value.refuse("an index that nothing wrote", rule="initialised")
+    return int(value.data.reshape(-1)[0])
 
 
 def _strided(array: NDArray[Any], start: int, counts: tuple[int, ...], strides: tuple[int, ...]) -> NDArray[Any]:
@@ -325,7 +437,8 @@ def _strided(array: NDArray[Any], start: int, counts: tuple[int, ...], strides: 
     return np.ndarray(counts, array.dtype, array, start * item, tuple(stride * item for stride in strides))
 
 
-def _address(array: NDArray[Any]) -> int:
+def address(array: NDArray[Any]) -> int:
+    """Where an array's first element lies."""
     return array.__array_interface__["data"][0]
 
 
