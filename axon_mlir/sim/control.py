@@ -6,6 +6,7 @@ A run is eager, so a register holds its number, and a device loop runs its body 
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -80,7 +81,15 @@ def no_reorder() -> Generator[None]:
 
 
 class NKIObject:
-    """The base of a kernel's own records."""
+    """The base of a kernel's own records. Class attributes are fields of a dataclass, annotated or not."""
+
+    def __init_subclass__(cls) -> None:
+        fields = dict(inspect.get_annotations(cls))
+        for name, value in list(cls.__dict__.items()):
+            plain = value is None or isinstance(value, (bool, int, float, str, tuple))
+            if plain and not name.startswith("__") and name not in fields:
+                fields[name] = Any
+        cls.__annotations__ = fields
 
     def __init__(self, **values: Any) -> None:
         self.__dict__.update(values)

@@ -9,6 +9,7 @@ import traceback
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
+from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 from types import ModuleType
 from typing import Any, cast
@@ -40,8 +41,9 @@ def execute(
     machine = Machine(limits_of(target), elements(domain), str(path), target.generation)
     instructions = bind_instructions(machine, target)
     modules = look_alikes(machine, instructions)
-    with installed(modules), _importable(path.parent), np.errstate(all="ignore"):
-        module = _load(path, machine)
+    root, name = _package(path)
+    with installed(modules), _importable(root, name), np.errstate(all="ignore"):
+        module = _load(path, name, machine)
         kernel = _choose(module, function, path)
         arguments = [_argument(machine, kernel, position, value, seed) for position, value in enumerate(arrays)]
         _check_call(kernel, arguments, path)
@@ -66,17 +68,41 @@ def execute(
     )
 
 
+def _package(path: Path) -> tuple[Path, str]:
+    """The folder that a kernel's file is imported from, and its name there: dotted where it is part of a package."""
+    folder, name = path.parent, path.stem
+    while (folder / "__init__.py").exists():
+        folder, name = folder.parent, f"{folder.name}.{name}"
+    return folder, name
+
+
 @contextmanager
-def _importable(folder: Path) -> Generator[None]:
-    """Let a kernel import what lies beside its file."""
+def _importable(folder: Path, name: str) -> Generator[None]:
+    """Let a kernel, the module of this name, import what lies beside its file. What it imported is forgotten
+    afterwards, since it is bound to this run's look-alikes; compiled packages stay: they cannot be loaded twice."""
     sys.path.insert(0, str(folder))
+    own = sys.modules.pop(name, None)
+    known = set(sys.modules)
     try:
         yield
     finally:
         sys.path.remove(str(folder))
+        sys.modules.pop(name, None)
+        if own is not None:
+            sys.modules[name] = own
+        fresh = {name for name in sys.modules if name not in known}
+        tops = {name.partition(".")[0] for name in known} | sys.stdlib_module_names
+        tops |= {name.partition(".")[0] for name in fresh if _compiled(sys.modules[name])}
+        for other in fresh:
+            if other.partition(".")[0] not in tops:
+                del sys.modules[other]
 
 
-def _load(path: Path, machine: Machine) -> ModuleType:
+def _compiled(module: ModuleType) -> bool:
+    return str(getattr(module, "__file__", None)).endswith(tuple(EXTENSION_SUFFIXES))
+
+
+def _load(path: Path, name: str, machine: Machine) -> ModuleType:
     """Run the kernel's file as a module, against the look-alikes."""
     try:
         source = path.read_text(encoding="utf-8")
@@ -87,8 +113,11 @@ def _load(path: Path, machine: Machine) -> ModuleType:
     except (SyntaxError, ValueError) as error:
         line = getattr(error, "lineno", None)
         raise AxonError(f"not Python: {error}", where=f"{path}:{line}" if line else str(path)) from error
-    module = ModuleType(path.stem)
+    module = ModuleType(name)
     module.__file__ = str(path)
+    module.__package__ = name.rpartition(".")[0]
+    # Dataclasses look themselves up there.
+    sys.modules[name] = module
     if machine.elements.exact:
         tree = exact_literals(tree)
         module.__dict__[READ_LITERAL] = literal

@@ -72,6 +72,8 @@ class _Plan:
     """The instruction moves elements of one type: no conversion."""
     dma: tuple[int, int]
     """Bytes and descriptors."""
+    identities: tuple[str, ...] = ()
+    """Operands that must be identity matrices."""
     rows: tuple[str, int] | None = None
     """The operand that chooses rows, and how many there are."""
 
@@ -129,6 +131,8 @@ class BoundInstruction:
             tensor.storage.life.last_use = number
             data = tensor.data if plan.copies else elements.read(tensor.data, operand.dtype, plan.domain)
             values[name] = data.reshape(operand.shape)
+        for name in plan.identities:
+            self._check_identity(name, values[name])
         if plan.rows is not None:
             self._check_rows(plan, values, arguments)
         try:
@@ -152,6 +156,17 @@ class BoundInstruction:
         size, descriptors = plan.dma
         if descriptors:
             machine.transfer(size, descriptors)
+
+    def _check_identity(self, name: str, value: Any) -> None:
+        """Refuse another matrix where the instruction computes something else with it than it says."""
+        self.machine.applied["identity"] += 1
+        if not (value == np.eye(*value.shape)).all():
+            self.machine.refuse(
+                f"`{name}` is no identity matrix",
+                rule="identity",
+                instruction=self.instruction.nki,
+                source=self._source,
+            )
 
     def _check_rows(self, plan: _Plan, values: Mapping[str, Any], arguments: Mapping[str, Any]) -> None:
         """Refuse positions beyond the rows that they choose from."""
@@ -327,6 +342,7 @@ class BoundInstruction:
             accumulates=tuple(accumulates),
             copies=one_type and all(_moves_only(value.body) for value in values),
             dma=_transfer([v for n, v in tiles.items() if n not in chosen]) if engine == DMA else (0, 0),
+            identities=form.identities,
             rows=next(((r.index, facts.tiles[r.tensor].shape[0]) for r in rows), None),
         )
 
@@ -439,6 +455,13 @@ def _shapes(selection: Selection) -> dict[str, tuple[int, ...]]:
         on_chip = [tile for tile in tiles.values() if tile.storage.space in ON_CHIP]
         seen = (on_chip or list(tiles.values()))[-1].data.shape
         shapes = {name: seen if prod(shape) == prod(seen) else shape for name, shape in shapes.items()}
+    for rule in rules:
+        # A call that says how many elements each axis has takes a tile that has them in one.
+        given = [selection.sizes.get(axis) for axis in rule.axes[1:]]
+        stated = [n if isinstance(n, int) else 0 for n in given]
+        shape = shapes.get(rule.name, ())
+        if shape and len(shape) != len(rule.axes) and prod(stated) == prod(shape[1:]):
+            shapes[rule.name] = (shape[0], *stated)
     return shapes
 
 

@@ -17,8 +17,10 @@ class Limits:
     sbuf_bytes: Limit
     psum_bank_bytes: Limit
     psum_banks: Limit
+    psum_bytes: Limit
     stationary_free: Limit
     moving_free: Limit
+    bn_stats_free: Limit
 
     @property
     def psum_tile_bytes(self) -> int:
@@ -31,8 +33,10 @@ NAMES = {
     "sbuf_bytes": "sbuf_bytes_per_partition",
     "psum_bank_bytes": "psum_bank_bytes",
     "psum_banks": "psum_banks",
+    "psum_bytes": "psum_bytes_per_partition",
     "stationary_free": "stationary_free",
     "moving_free": "moving_free",
+    "bn_stats_free": "bn_stats_free",
 }
 """Field of `Limits` -> name of the limit in descriptions."""
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from axon_mlir.sim.control import LOOPS, REGISTERS
 from axon_mlir.sim.convenience import Convenience, extents
-from axon_mlir.sim.dtypes import DTYPES
+from axon_mlir.sim.dtypes import DTYPES, DType
 from axon_mlir.sim.failures import Misuse, UnknownName
 from axon_mlir.sim.machine import Machine
 from axon_mlir.sim.memory import DynamicSlice, Tensor
@@ -117,10 +117,37 @@ class Kernel:
         return self
 
 
+JIT_OPTIONS = (
+    "mode compile_config specialization_config platform_target debug_kernel show_compiler_tb experimental_flags"
+).split()
+"""Options of `nki.jit` that say how a kernel is compiled, not what it computes."""
+
+
 def _jit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
-    if options:
-        raise Misuse(f"`nki.jit` with {', '.join(options)} is not simulated; accepted: no options")
+    for name in options:
+        if name not in JIT_OPTIONS:
+            raise Misuse(f"`nki.jit` has no option {name}; accepted: {', '.join(JIT_OPTIONS)}")
     return Kernel if function is None else Kernel(function)
+
+
+COLLECTIVES = (
+    "ReplicaGroup all_gather all_reduce all_to_all collective_permute collective_permute_implicit reduce_scatter "
+    "rank_id send recv"
+).split()
+"""Names of `nki.collectives`, which may be imported."""
+
+NOT_SIMULATED = ("float8_e8m0fnu float8_e5m2_x4 float8_e4m3fn_x4 float4_e2m1fn_x4").split()
+"""Element types that kernels may name, to tell them from others."""
+
+
+class _Absent:
+    """Something that kernels import but that has no meaning on one core."""
+
+    def __init__(self, name: str):
+        self._name = name
+
+    def __call__(self, *_: Any, **__: Any) -> Any:
+        raise Misuse(f"`nki.collectives.{self._name}` is not simulated; accepted: a kernel of one device")
 
 
 class _Annotation:
@@ -136,10 +163,35 @@ def look_alikes(machine: Machine, instructions: Mapping[str, Callable[..., Any]]
     enums = {name: Names(f"nisa.{name}", _symbols(f"nisa.{name}", members)) for name, members in ENUMS.items()}
     version = enums["nc_version"]
     about = {"get_nc_version": lambda: getattr(version, f"gen{machine.generation}")}
-    isa = LookAlike("nki.isa", "nisa", {**enums, **instructions, **REGISTERS, **about})
+    instructions = {**instructions, **_older(instructions, enums)}
+    aliases = {f"{name}_engine": getattr(enums["engine"], name) for name in ENUMS["engine"]}
+    isa = LookAlike("nki.isa", "nisa", {**enums, **aliases, **instructions, **REGISTERS, **about})
+    constants = LookAlike("nki.isa.constants", "nisa.constants", {**enums, **aliases})
+    collectives = LookAlike("nki.collectives", "nki.collectives", {name: _Absent(name) for name in COLLECTIVES})
     typing = LookAlike("nki.typing", "nt", {"tensor": _Annotation()})
-    nki = LookAlike("nki", "nki", {"jit": _jit, "language": language, "isa": isa, "typing": typing})
-    return {"nki": nki, "nki.language": language, "nki.isa": isa, "nki.typing": typing}
+    parts = {"language": language, "isa": isa, "typing": typing, "collectives": collectives}
+    nki = LookAlike("nki", "nki", {"jit": _jit, "dtype": DType, **parts})
+    return {
+        "nki": nki,
+        "nki.language": language,
+        "nki.isa": isa,
+        "nki.isa.constants": constants,
+        "nki.collectives": collectives,
+        "nki.typing": typing,
+    }
+
+
+def _older(instructions: Mapping[str, Callable[..., Any]], enums: Mapping[str, Names]) -> dict[str, Callable[..., Any]]:
+    """Instructions that are others under an earlier name."""
+    if "activation" not in instructions:
+        return {}
+
+    def activation_reduce(dst: Any, op: Any, data: Any, reduce_op: Any, reduce_res: Any, **rest: Any) -> None:
+        command = enums["reduce_cmd"].reset_reduce
+        given = {"reduce_op": reduce_op, "reduce_res": reduce_res, "reduce_cmd": command, **rest}
+        instructions["activation"](dst=dst, op=op, data=data, **given)
+
+    return {"activation_reduce": activation_reduce}
 
 
 def _symbols(prefix: str, names: Iterable[str]) -> dict[str, Symbol]:
@@ -148,9 +200,7 @@ def _symbols(prefix: str, names: Iterable[str]) -> dict[str, Symbol]:
 
 def _language(machine: Machine, instructions: Mapping[str, Callable[..., Any]]) -> dict[str, Any]:
     def ndarray(shape: Any, dtype: Any, buffer: str = "sbuf", name: str = "", address: Any = None) -> Tensor:
-        if address is not None:
-            raise Misuse("`nl.ndarray(address=...)` is not simulated; accepted: allocation by lifetime")
-        return machine.allocate(extents(shape), dtype, buffer, name)
+        return machine.allocate(extents(shape), dtype, buffer, name, address)
 
     symbols = _symbols("nl", [*OPERATORS, *ACTIVATIONS])
     functions = Convenience(machine, instructions, symbols).functions()
@@ -160,6 +210,7 @@ def _language(machine: Machine, instructions: Mapping[str, Callable[..., Any]]) 
         **functions,
         **symbols,
         **DTYPES,
+        **_symbols("nl", NOT_SIMULATED),
         **LOOPS,
         "sbuf": "sbuf",
         "psum": "psum",
@@ -190,7 +241,14 @@ def _tile_sizes(machine: Machine) -> dict[str, Any]:
         "psum_num_banks": size(limits.psum_banks.value),
         "gemm_stationary_fmax": size(limits.stationary_free.value),
         "gemm_moving_fmax": size(limits.moving_free.value),
+        "psum_fmax": size(bank // 4),
+        "bn_stats_fmax": size(limits.bn_stats_free.value),
+        "sbuf_size_bytes": size(limits.sbuf_bytes.value * limits.partitions.value),
+        "sbuf_fmax": size(limits.sbuf_bytes.value // 4),
         "sbuf_fmax_bytes": size(limits.sbuf_bytes.value),
+        "total_available_sbuf_size": size(limits.sbuf_bytes.value),
+        "sbuf_min_align": size(1),
+        "psum_min_align": size(4),
     }
 
 

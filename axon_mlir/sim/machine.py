@@ -88,15 +88,16 @@ class Machine:
         data = np.ascontiguousarray(self.elements.load(values, dtype))
         return self._tensor(data, Lifetime(data.shape, dtype, "hbm", name, 0, None), WRITTEN)
 
-    def allocate(self, shape: Sequence[Any], dtype: Any, space: str, name: str = "") -> Tensor:
-        """A fresh tensor of a kernel, nothing of it written."""
+    def allocate(self, shape: Sequence[Any], dtype: Any, space: str, name: str = "", address: Any = None) -> Tensor:
+        """A fresh tensor of a kernel, nothing of it written; where its address says, if it is given one."""
         kind = dtype_of(dtype)
         extents = tuple(int(extent) for extent in shape)
         line = self.line()
         self._serial += 1
         if space not in SPACES:
             raise KernelFailure(f"buffer {space!r} is not known", where=self.where(), accepted="sbuf, psum, hbm")
-        life = Lifetime(extents, kind, space, name, self._serial, None if line is None else (self.path, line))
+        given = None if address is None or space not in ON_CHIP else (int(address[0]), int(address[1]))
+        life = Lifetime(extents, kind, space, name, self._serial, None if line is None else (self.path, line), given)
         if not extents or min(extents) < 1:
             self.refuse("an extent below 1", rule="shape", tensor=life.describe(), accepted="positive extents")
         if space in ON_CHIP:
@@ -137,6 +138,39 @@ class Machine:
                     source=self.limits.psum_bank_bytes.source,
                     accepted=f"at most {most} bytes of a partition",
                 )
+        if life.address is not None:
+            self._check_address(life, *life.address)
+
+    def _check_address(self, life: Lifetime, partition: int, start: int) -> None:
+        """An address is (partition, bytes): the reference counts elements on one page and bytes on others."""
+        limits = self.limits
+        most = limits.sbuf_bytes if life.space == "sbuf" else limits.psum_bytes
+        self.applied["address"] += 1
+        if partition < 0 or partition + life.shape[0] > limits.partitions.value:
+            self.refuse(
+                f"partitions {partition} to {partition + life.shape[0] - 1}",
+                rule="address",
+                tensor=life.describe(),
+                source=limits.partitions.source,
+                accepted=f"partitions 0 to {limits.partitions.value - 1}",
+            )
+        if start < 0 or start + life.free_bytes > most.value:
+            self.refuse(
+                f"bytes {start} to {start + life.free_bytes - 1} of a partition",
+                rule="address",
+                tensor=life.describe(),
+                source=most.source,
+                accepted=f"bytes 0 to {most.value - 1}",
+            )
+        bank = limits.psum_bank_bytes
+        if life.space == "psum" and start % bank.value:
+            self.refuse(
+                f"byte {start} of PSUM is not where a bank starts",
+                rule="address",
+                tensor=life.describe(),
+                source=bank.source,
+                accepted=f"a multiple of {bank.value}",
+            )
 
     # Instructions.
 
@@ -186,6 +220,7 @@ class Machine:
 
     def peaks(self) -> tuple[int, int]:
         """Peak bytes of a partition in SBUF and peak banks of PSUM, both within the device."""
+        self._check_overlap()
         sbuf = [life for life in self.lives if life.space == "sbuf"]
         psum = [life for life in self.lives if life.space == "psum"]
         bank = self.limits.psum_bank_bytes.value
@@ -199,6 +234,24 @@ class Machine:
         sbuf_peak = self._peak(sbuf, size, self.limits.sbuf_bytes, "sbuf-capacity", "bytes of a partition")
         psum_peak = self._peak(psum, banks, self.limits.psum_banks, "psum-banks", "banks")
         return sbuf_peak, psum_peak
+
+    def _check_overlap(self) -> None:
+        """No two tensors are alive in one place, where the kernel chooses places."""
+        placed = [life for life in self.lives if life.address is not None and life.first_use >= 0]
+        self.applied["address-overlap"] += len(placed)
+        alive: list[Lifetime] = []
+        for life in sorted(placed, key=lambda x: x.first_use):
+            alive = [other for other in alive if other.last_use >= life.first_use]
+            for other in alive:
+                if life.meets(other):
+                    self.refuse(
+                        f"in the place of {other.describe()}, which is read or written later still",
+                        rule="address-overlap",
+                        tensor=life.describe(),
+                        where=f"{self.path}:{self.lines[life.first_use]}",
+                        accepted="places apart, or lifetimes that do not meet",
+                    )
+            alive.append(life)
 
     def _peak(
         self, lives: list[Lifetime], amount: Callable[[Lifetime], int], limit: Limit, rule: str, unit: str

@@ -29,10 +29,17 @@ Refuse = Callable[..., NoReturn]
 class Lifetime:
     """What of a tensor outlives its elements: its description, and the instructions between which it is alive."""
 
-    __slots__ = ("dtype", "first_use", "free_bytes", "last_use", "name", "place", "serial", "shape", "space")
+    __slots__ = ("address", "dtype", "first_use", "free_bytes", "last_use", "name", "place", "serial", "shape", "space")
 
     def __init__(
-        self, shape: tuple[int, ...], dtype: DType, space: str, name: str, serial: int, place: tuple[str, int] | None
+        self,
+        shape: tuple[int, ...],
+        dtype: DType,
+        space: str,
+        name: str,
+        serial: int,
+        place: tuple[str, int] | None,
+        address: tuple[int, int] | None = None,
     ):
         self.shape = shape
         self.dtype = dtype
@@ -40,9 +47,18 @@ class Lifetime:
         self.name = name
         self.serial = serial
         self.place = place
+        self.address = address
+        """(first partition, bytes from its start), where the kernel chooses."""
         self.first_use = -1
         self.last_use = -1
         self.free_bytes = prod(shape[1:]) * dtype.itemsize
+
+    def meets(self, other: Lifetime) -> bool:
+        """Whether two tensors with addresses share a byte."""
+        if self.address is None or other.address is None or self.space != other.space:
+            return False
+        (p, b), (q, c) = self.address, other.address
+        return p < q + other.shape[0] and q < p + self.shape[0] and b < c + other.free_bytes and c < b + self.free_bytes
 
     def describe(self) -> str:
         """The tensor in words; its name is the given one, else the variable that the allocation is assigned to."""
@@ -165,7 +181,8 @@ class Tensor(Views):
     @staticmethod
     def of(storage: Storage) -> Tensor:
         """The view of a whole storage."""
-        return Tensor(storage, storage.data, 0)
+        given = storage.life.address
+        return Tensor(storage, storage.data, 0 if given is None else given[0])
 
     @property
     def on_chip(self) -> bool:
@@ -258,6 +275,11 @@ class Tensor(Views):
             else:
                 kind = type(item).__name__
                 raise Misuse(f"subscript of type {kind}; accepted: slices, integers, nl.ds, ...")
+        if on_chip and all(isinstance(i, int) for i in index[1:]) and len(index) == data.ndim and len(index) > 1:
+            # What is seen on chip has two axes at least.
+            last = index[-1]
+            assert isinstance(last, int)
+            index[-1] = slice(last, last + 1)
         return Tensor(self.storage, data[tuple(index)], partition, self.dtype, self.indirect)
 
     def _range(self, item: slice, extent: int, axis: int, on_chip: bool) -> slice:
@@ -366,7 +388,7 @@ class Tensor(Views):
                 self.refuse(
                     f"the partition stride is {pairs[0][0]}", rule="partition-stride", accepted=f"{width} elements"
                 )
-            partition = start // width
+            partition = start // width + (storage.life.address or (0, 0))[0]
             reach = start % width + sum(stride * (count - 1) for stride, count in pairs[1:] if stride > 0)
             if reach >= width or any(stride < 0 for stride, _ in pairs):
                 self.refuse(f"pattern {pairs} at {start} leaves its partitions of {width} elements", rule="in-bounds")

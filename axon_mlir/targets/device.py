@@ -208,6 +208,8 @@ class Form:
     free_sizes: tuple[str, ...]
     engine_rules: tuple[EngineRule, ...]
     exact_rules: tuple[ExactRule, ...]
+    identities: tuple[str, ...]
+    """Operands that must be identity matrices: known only when a kernel runs, so such a form is not selected."""
     rules: tuple[Rule, ...]
     costs: tuple[CostRule, ...]
     call: tuple[tuple[str, CallArg], ...]

@@ -574,6 +574,7 @@ class _FormBuilder:
             free_sizes=free,
             engine_rules=self._engines(),
             exact_rules=tuple(self._each("exact", self._exact)),
+            identities=tuple(self._each("identity", lambda clause: self._identity(clause, {o.name for o in operands}))),
             rules=tuple(self._rules()),
             costs=tuple(self._costs()),
             call=self._call({o.name: o for o in operands}, {x.name for x in results}),
@@ -702,6 +703,13 @@ class _FormBuilder:
             self.builder.dtypes(self.item, _tree(names)), str(engine), self.builder.source(self.item, source)
         )
 
+    def _identity(self, clause: Node, operands: set[str]) -> str:
+        name, source = _kids(clause)
+        self.builder.source(self.item, source)
+        if str(name) not in operands:
+            raise self.item.fail(f"{name} is no operand", clause)
+        return str(name)
+
     def _rules(self) -> Iterator[r.Rule]:
         def build(clause: Node) -> r.Rule | None:
             rule = _tree(_kids(clause)[0])
@@ -810,7 +818,7 @@ class _FormBuilder:
         return tuple(out)
 
 
-_CLAUSES = ("engines", "exact", "operand", "result", "rule", "cost", "call")
+_CLAUSES = ("engines", "exact", "identity", "operand", "result", "rule", "cost", "call")
 """Clauses that a form may have; the others belong to the instruction."""
 
 

@@ -135,8 +135,8 @@ def _build_table(device: Device) -> PatternTable:
     table: dict[str, list[Pattern]] = {}
     for instruction in device.instructions.values():
         for form in instruction.forms:
-            axes = [a for o in (*form.operands, *form.results) for a in o.axes]
-            if any(len(o.axes) > 2 for o in form.operands) or any(a.isdigit() and a != "1" for a in axes):
+            tiles = (*form.operands, *form.results)
+            if form.identities or any(len(o.axes) > 2 or any(a.isdigit() and a != "1" for a in o.axes) for o in tiles):
                 continue
             for pattern in _patterns(instruction, form):
                 for variant in _spellings(pattern):

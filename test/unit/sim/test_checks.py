@@ -68,6 +68,19 @@ REFUSED = {
     "partition-stride pattern": ("sbuf(8, 4).ap(pattern=[[8, 4], [1, 4]])", "8"),
     "pattern-base": ("x[4:8].ap(pattern=[[1, 4]])", "view"),
     "subscript": ("x[0, 0, 0]", "3 subscripts"),
+    # Addresses.
+    "address partitions": ("nl.ndarray((64, 4), dtype=nl.float32, buffer=nl.sbuf, address=(96, 0))", "96 to 159"),
+    "address bytes": ("nl.ndarray((4, 4), dtype=nl.float32, buffer=nl.sbuf, address=(0, 212980))", "212980 to 212995"),
+    "address bank": ("nl.ndarray((4, 4), dtype=nl.float32, buffer=nl.psum, address=(0, 512))", "where a bank starts"),
+    "address-overlap": (
+        "a, b = (nl.ndarray((4, 4), dtype=nl.float32, buffer=nl.sbuf, address=(0, n)) for n in (0, 12))\n"
+        "nisa.memset(dst=a, value=0.0)\nnisa.memset(dst=b, value=0.0)\nnisa.tensor_copy(dst=b, src=a)",
+        "in the place of",
+    ),
+    "identity": (
+        "nisa.nc_matmul(dst=psum(4, 8), stationary=filled(8, 4), moving=filled(8, 8), is_transpose=True)",
+        "no identity matrix",
+    ),
     # What is written.
     "initialised": ("nisa.tensor_copy(dst=sbuf(4, 4), src=sbuf(4, 4))", "reads 16 of 16 elements of `src`"),
     "initialised half": (

@@ -46,7 +46,6 @@ def test_a_kernel_that_raises(tmp_path: Path) -> None:
         ("nl.tile_size.qmax", "nl.tile_size.qmax"),
         ("x.rearranged('a b -> b a')", "rearranged"),
         ("nl.average(x)", "nl.average"),
-        ("nl.ndarray((4, 4), dtype=nl.float32, buffer=nl.sbuf, address=(0, 0))", "address"),
         ("nisa.memset(dst=nl.ndarray((4, 4), dtype=nl.float32), valu=0)", "valu"),
         ("nisa.nc_matmul(dst=x, stationary=x, moving=x, accumulate=3)", "accumulate"),
         ("import neuronxcc.nki.language as old", "the interface before NKI 0.2"),

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -154,3 +155,65 @@ assert nisa.get_nc_version() is nisa.nc_version.gen3
 def test_misuse_is_said(body: str, kind: type[Exception], message: str, tmp_path: Path) -> None:
     with pytest.raises(kind, match=message):
         run(tmp_path, body)
+
+
+def test_a_kernel_of_a_package_imports_what_lies_beside_it_anew_each_time(tmp_path: Path) -> None:
+    package = tmp_path / "library" / "kernels"
+    package.mkdir(parents=True)
+    for folder in (tmp_path / "library", package):
+        (folder / "__init__.py").write_text("")
+    (tmp_path / "library" / "sizes.py").write_text("import nki.language as nl\nROWS = nl.tile_size.pmax // 16\n")
+    path = package / "twice.py"
+    path.write_text(
+        """from dataclasses import dataclass
+
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+from ..sizes import ROWS
+
+
+@dataclass
+class Sizes(nl.NKIObject):
+    rows = None
+    factor: float = 2.0
+
+
+@nki.jit(mode="trace")
+def kernel(x):
+    sizes = Sizes(rows=ROWS)
+    t = nl.multiply(nl.load(x[0 : sizes.rows]), sizes.factor)
+    assert t[:, 2].shape == (8, 1)
+    out = nl.ndarray(t.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    nisa.dma_copy(dst=out, src=t)
+    return out
+"""
+    )
+    for _ in range(2):
+        (out,) = execute(path, "kernel", [X], device="trn2").outputs
+        assert (out == 2 * X).all()
+        assert not [name for name in sys.modules if name.startswith("library")]
+
+
+def test_addresses_place_tensors_and_may_be_used_again(tmp_path: Path) -> None:
+    body = """
+for r in range(0, 8, 4):
+    t = nl.ndarray((4, 5), dtype=nl.float32, buffer=nl.sbuf, address=(32, 1024))
+    nisa.dma_copy(dst=t, src=x[r : r + 4])
+    nisa.tensor_scalar(dst=t, data=t, op0=nl.multiply, operand0=2.0)
+    nisa.dma_copy(dst=out[r : r + 4], src=t)
+"""
+    assert (run(tmp_path, body).outputs[0] == 2 * X).all()
+
+
+def test_positions_over_several_axes(tmp_path: Path) -> None:
+    body = """
+t = nl.ndarray((8, 6), dtype=nl.float32, buffer=nl.sbuf)
+nisa.iota(dst=t, pattern=[[10, 2], [1, 3]], offset=100, channel_multiplier=1000)
+where = dict(pattern=[[3, 2], [1, 3]], channel_multiplier=0, offset=-4, cmp_op=nl.less)
+nisa.affine_select(dst=t, on_true_tile=t, on_false_value=-1.0, **where)
+nisa.dma_copy(dst=out[:, 0:5], src=t[:, 0:5])
+"""
+    (out,) = run(tmp_path, body).outputs
+    assert (out[:, :4] == 1000 * np.arange(8)[:, None] + [100, 101, 102, 110]).all() and (out[:, 4] == -1).all()

@@ -12,9 +12,9 @@ from axon_mlir.errors import AxonError
 from axon_mlir.semantics.domains import Floats
 from axon_mlir.targets import DEVICES, CallRows, Rows, load_device
 
-EXTENTS = {"P": 4, "F": 12, "K": 5, "M": 3, "N": 7, "I": 5, "A": 2, "B": 3, "1": 1}
+EXTENTS = {"P": 4, "F": 12, "K": 5, "M": 3, "N": 7, "I": 5, "A": 2, "B": 3, "C": 2, "D": 5, "1": 1}
 NUMBER = 0.75
-POSITION = {"step": 2, "offset": -5, "channel_multiplier": 3, "range_start": -1}
+POSITION = {"step": 2, "offset": -5, "channel_multiplier": 3, "range_start": -1, "a": 3, "b": -2, "c": 1, "d": 4}
 POOL = np.array([0.0, 0.75, 1.25, 2.0])
 
 
@@ -114,7 +114,10 @@ def memset(dst, value, **_):
     return {"dst": np.full(dst.array.shape, value)}
 
 
-def nc_matmul(dst, stationary, moving, accumulate):
+def nc_matmul(dst, stationary, moving, accumulate, is_transpose=False):
+    if is_transpose:
+        # The moving operand is the identity.
+        return {"dst": value(stationary).T}
     product = value(stationary).T @ value(moving)
     return {"dst": product + (value(dst) if accumulate else 0)}
 
@@ -160,9 +163,9 @@ def tensor_reduce(dst, op, data, axis, negate=False):
 
 def along(shape, pattern, offset, channel_multiplier):
     """Where each element lies, as an affine number."""
-    steps = sum(np.ix_(*(step * np.arange(count) for step, count in pattern))).reshape(1, -1)
-    assert steps.shape[1] == shape[1]
-    return offset + channel_multiplier * np.arange(shape[0])[:, None] + steps
+    steps = sum(np.ix_(*(step * np.arange(count) for step, count in pattern))).reshape(-1)
+    assert steps.size == np.prod(shape[1:])
+    return (offset + channel_multiplier * np.arange(shape[0])[:, None] + steps).reshape(shape)
 
 
 def iota(dst, pattern, offset=0, channel_multiplier=0):
