@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +22,8 @@ from axon_mlir.cli.process import emit_json, wants_color
 from axon_mlir.errors import AxonError, ExitCode
 from axon_mlir.sim import Argument, HardwareViolation, RandomArray, RunResult, dtype_of, run_kernel
 from axon_mlir.sim.runner import DEFAULT_MEMORY_BYTES, DEFAULT_TIMEOUT
+from axon_mlir.sim.timing import Generation
+from axon_mlir.targets.loader import load_device
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -44,6 +46,16 @@ def register(subparsers: Subparsers) -> None:
         "--timeout", metavar="S", type=float, default=DEFAULT_TIMEOUT, help="seconds the kernel may take (default 120)"
     )
     parser.add_argument(
+        "--dge",
+        choices=tuple(GENERATIONS),
+        default="hw",
+        help="how descriptors of DMA are made, for the predicted time: by hardware on the issuing queue (default), by "
+        "software on GpSimd, or before the kernel runs",
+    )
+    parser.add_argument(
+        "--trace", metavar="FILE.json", type=Path, help="where to write the predicted schedule, for Perfetto or Chrome"
+    )
+    parser.add_argument(
         "--out", metavar="FILE.npy", action="append", default=[], help="where to write an output (in order, repeatable)"
     )
     add_output_arguments(parser)
@@ -62,6 +74,8 @@ def run(args: Namespace) -> int:
             seed=args.seed,
             timeout=args.timeout,
             memory_bytes=DEFAULT_MEMORY_BYTES,
+            timed=_generation(args),
+            trace=args.trace,
         )
     except HardwareViolation as violation:
         emit_json({"checks": [_violation(violation)]}, args.json)
@@ -71,6 +85,18 @@ def run(args: Namespace) -> int:
     if not args.quiet:
         _print(result)
     return ExitCode.OK
+
+
+GENERATIONS: dict[str, Generation] = {"hw": "hardware", "sw": "software", "static": "static"}
+"""How `--dge` spells who makes the descriptors of DMA."""
+
+
+def _generation(args: Namespace) -> Generation | None:
+    """Who makes descriptors; None where the device's time is not modelled."""
+    modelled = "kernel_start" in load_device(args.device).constants
+    if args.trace is not None and not modelled:
+        raise AxonError("--trace: the time of this device is not modelled", where=args.device, accepted="--device trn2")
+    return GENERATIONS[args.dge] if modelled else None
 
 
 def _kernel(text: str) -> tuple[Path, str | None]:
@@ -115,11 +141,29 @@ def _write_outputs(result: RunResult, files: Sequence[str]) -> None:
 def _report(result: RunResult) -> dict[str, Any]:
     return {
         "instructions": result.instructions,
-        "engines": {name: {"instructions": count} for name, count in sorted(result.engines.items())},
+        "engines": _engines(result),
         "dma": {"bytes": result.dma_bytes, "descriptors": result.dma_descriptors},
         "sbuf_peak_bytes": result.sbuf_peak_bytes,
         "psum_peak_banks": result.psum_peak_banks,
         "checks": [{"rule": check.rule, "ok": True, "applied": check.applied} for check in result.checks],
+        **_times(result),
+    }
+
+
+def _times(result: RunResult) -> dict[str, Any]:
+    """The predicted time, with what each engine is at work added to its instructions."""
+    return {} if result.time is None else {key: value for key, value in result.time.items() if key != "busy_us"}
+
+
+def _engines(result: RunResult) -> dict[str, dict[str, float]]:
+    busy: dict[str, float] = {} if result.time is None else result.time["busy_us"]
+    names = sorted({*result.engines, *busy})
+    return {
+        name: {
+            "instructions": result.engines.get(name, 0),
+            **({"busy_us": busy[name]} if name in busy else {}),
+        }
+        for name in names
     }
 
 
@@ -146,6 +190,25 @@ def _print(result: RunResult) -> None:
     table.add_row("psum peak", f"{result.psum_peak_banks} banks")
     for output, dtype in zip(result.outputs, result.dtypes, strict=True):
         table.add_row("output", f"{dtype}[{', '.join(map(str, output.shape))}]")
+    if result.time is not None:
+        _add_time(table, result.time)
     table.add_row("checks", f"{sum(check.applied for check in result.checks)} applied, all hold")
     console = Console(file=sys.stderr, no_color=not wants_color(sys.stderr), highlight=False)
     console.print(table)
+
+
+def _add_time(table: Table, time: Mapping[str, Any]) -> None:
+    low, high = time["predicted_range_us"]
+    spread = f", {low:.1f} to {high:.1f} by the clock's phase" if high - low > 0.01 * high else ""
+    table.add_row(
+        "predicted", f"{time['predicted_us']:.1f} us{spread}; in source order {time['predicted_order_us']:.1f} us"
+    )
+    busy = ", ".join(f"{name} {us:.1f}" for name, us in time["busy_us"].items())
+    table.add_row("busy, us", f"{busy}, dma engines {time['dma_us']:.1f}; {time['binding']} binds")
+    table.add_row("dma efficiency", f"{time['dma_efficiency']:.0%}")
+    for stall in time["stalls"]:
+        table.add_row(
+            "waits",
+            f"{stall['us']:.1f} us: {stall['instruction']} of line {stall['line']} on {stall['queue']} for "
+            f"{stall['behind']} of line {stall['behind_line']}",
+        )

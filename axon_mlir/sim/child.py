@@ -11,8 +11,11 @@ from typing import Any
 
 from axon_mlir.errors import AxonError
 from axon_mlir.sim import transport
+from axon_mlir.sim.chrome import chrome_trace
 from axon_mlir.sim.execute import execute
 from axon_mlir.sim.failures import HardwareViolation, KernelFailure
+from axon_mlir.sim.report import time_report
+from axon_mlir.sim.trace import Trace
 from axon_mlir.targets.loader import DEVICES, load_device
 
 
@@ -32,6 +35,8 @@ def run(folder: Path) -> None:
     limit = int(request["memory_bytes"])
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    timed = request.get("timed")
+    trace = Trace() if timed else None
     try:
         result = execute(
             Path(request["path"]),
@@ -40,6 +45,7 @@ def run(folder: Path) -> None:
             device=request["device"],
             domain=request["domain"],
             seed=request["seed"],
+            trace=trace,
         )
         header = {
             "result": {
@@ -51,6 +57,7 @@ def run(folder: Path) -> None:
                 "sbuf_peak_bytes": result.sbuf_peak_bytes,
                 "psum_peak_banks": result.psum_peak_banks,
                 "checks": [[check.rule, check.applied] for check in result.checks],
+                "time": None if trace is None else _time(trace, request),
             }
         }
         transport.save(folder, transport.RESPONSE, header, result.outputs)
@@ -62,6 +69,18 @@ def run(folder: Path) -> None:
         transport.save(folder, transport.RESPONSE, {"failure": failure}, [])
     except Exception:
         transport.save(folder, transport.RESPONSE, {"internal": traceback.format_exc()}, [])
+
+
+def _time(trace: Trace, request: dict[str, Any]) -> dict[str, Any]:
+    """The report of a trace; the trace itself goes to a file, where one is named."""
+    report, schedule = time_report(trace, load_device(request["device"]), request["timed"])
+    if request["trace"] is not None:
+        document = chrome_trace(schedule, request["function"] or Path(request["path"]).stem)
+        try:
+            Path(request["trace"]).write_text(json.dumps(document) + "\n", encoding="utf-8")
+        except OSError as error:
+            raise AxonError(f"cannot write: {error.strerror or error}", where=request["trace"]) from error
+    return report.to_json()
 
 
 def prepare(argument: str) -> None:

@@ -27,6 +27,7 @@ from axon_mlir.sim.limits import limits_of
 from axon_mlir.sim.lookalike import Kernel, installed, look_alikes
 from axon_mlir.sim.machine import Machine
 from axon_mlir.sim.result import Check, RunResult
+from axon_mlir.sim.trace import Trace
 from axon_mlir.sim.transport import Argument, RandomArray, TypedArray
 from axon_mlir.targets import load_device
 
@@ -34,11 +35,20 @@ _OURS = str(Path(__file__).resolve().parent.parent)
 
 
 def execute(
-    path: Path, function: str | None, arrays: Sequence[Argument], *, device: str, domain: str = "float", seed: int = 0
+    path: Path,
+    function: str | None,
+    arrays: Sequence[Argument],
+    *,
+    device: str,
+    domain: str = "float",
+    seed: int = 0,
+    trace: Trace | None = None,
 ) -> RunResult:
-    """Run a kernel in this process, without limits of time or memory; see `run_kernel`."""
+    """Run a kernel in this process, without limits of time or memory; see `run_kernel`. Its instructions are added to
+    the trace, if there is one."""
     target = load_device(device)
     machine = Machine(limits_of(target), elements(domain), str(path), target.generation)
+    machine.trace = trace
     instructions = bind_instructions(machine, target)
     modules = look_alikes(machine, instructions)
     root, name = _package(path)

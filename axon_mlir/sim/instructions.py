@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import prod
 from operator import itemgetter
@@ -24,6 +24,7 @@ from axon_mlir.sim.failures import KernelFailure, Misuse
 from axon_mlir.sim.lookalike import Symbol
 from axon_mlir.sim.machine import Machine
 from axon_mlir.sim.memory import ACCUMULATED, ON_CHIP, UNWRITTEN, WRITTEN, Tensor, contiguous_rows, overlaps
+from axon_mlir.sim.trace import Issued, Transfer, Work
 from axon_mlir.targets import (
     CallReference,
     CallRows,
@@ -38,6 +39,9 @@ from axon_mlir.targets import (
     Violation,
 )
 from axon_mlir.targets.device import CallArg, CallConstant, FunctionRange
+
+MIN_INTERVAL = "min_interval"
+"""The limit that says how far apart instructions start at least: part of what cost rules say, not of the work."""
 
 DMA = "dma"
 """The engine that moves data between memories, by its name in descriptions."""
@@ -72,6 +76,8 @@ class _Plan:
     """The instruction moves elements of one type: no conversion."""
     dma: tuple[int, int]
     """Bytes and descriptors."""
+    work: Work
+    """What it is to the engines."""
     identities: tuple[str, ...] = ()
     """Operands that must be identity matrices."""
     rows: tuple[str, int] | None = None
@@ -156,6 +162,10 @@ class BoundInstruction:
         size, descriptors = plan.dma
         if descriptors:
             machine.transfer(size, descriptors)
+        if machine.trace is not None:
+            reads = tuple(machine.access(tile.get(arguments)) for _, tile in plan.operands)
+            writes = tuple(machine.access(tile.get(arguments)) for tile in plan.results)
+            machine.trace.issued.append(Issued(plan.work, machine.lines[number], reads, writes))
 
     def _check_identity(self, name: str, value: Any) -> None:
         """Refuse another matrix where the instruction computes something else with it than it says."""
@@ -342,9 +352,36 @@ class BoundInstruction:
             accumulates=tuple(accumulates),
             copies=one_type and all(_moves_only(value.body) for value in values),
             dma=_transfer([v for n, v in tiles.items() if n not in chosen]) if engine == DMA else (0, 0),
+            work=self._work(selection, facts, engine, values),
             identities=form.identities,
             rows=next(((r.index, facts.tiles[r.tensor].shape[0]) for r in rows), None),
         )
+
+    def _work(self, selection: Selection, facts: Facts, engine: str, values: Sequence[terms.Comprehension]) -> Work:
+        """What the call is to the engines: an open choice of engine is the first one's that may run it."""
+        form, tiles = selection.form, _tiles(selection)
+        streams = [tiles[o.name] for o in form.operands if o.name in tiles and not o.outs]
+        streams = streams or [tile for tile in tiles.values()]
+        moving = streams[-1]
+        queue = form.engines_for(facts)[0] if engine == "any" else engine
+        hardware = form.hardware
+        free = {**hardware.limits, MIN_INTERVAL: replace(hardware.limits[MIN_INTERVAL], value=0)}
+        lean = replace(form, hardware=replace(hardware, limits=free))
+        functions = [str(selection.attributes[name]) for name in form.functions if name == "op"]
+        return Work(
+            instruction=self.instruction.name,
+            queue=self._queue(facts) if engine == DMA else queue,
+            function=functions[0] if functions and queue == "scalar" else "",
+            cycles=float(lean.cycles(facts, queue) or 0),
+            space="psum" if any(tile.storage.space == "psum" for tile in streams) else "sbuf",
+            wide=moving.dtype.itemsize == 4,
+            rows=moving.data.shape[0],
+            transfer=_moved(tiles) if engine == DMA else None,
+        )
+
+    def _queue(self, facts: Facts) -> str:
+        """The queue that a DMA asks for, if it does."""
+        return facts.engine if facts.engine in ("sync", "scalar") else ""
 
     def _values(
         self, selection: Selection, operands: Mapping[str, _Tile], results: Sequence[_Tile]
@@ -502,6 +539,23 @@ def _transfer(tiles: Sequence[Tensor]) -> tuple[int, int]:
         space, _, shape, strides, _ = tile.facts()
         rows = max(rows, contiguous_rows(shape, strides, on_chip=space in ON_CHIP))
     return max(tile.data.size * tile.dtype.itemsize for tile in tiles), rows
+
+
+def _moved(tiles: Mapping[str, Tensor]) -> Transfer:
+    """Which DMA engines move what: partition p belongs to engine p / 8; between tensors in HBM rows go round."""
+    size, descriptors = _transfer(list(tiles.values()))
+    results = list(tiles.values())[-1:]
+    load = bool(results) and results[0].on_chip
+    chip = next((tile for tile in reversed(list(tiles.values())) if tile.on_chip), None)
+    if chip is None:
+        shares = {engine: 1 for engine in range(min(16, descriptors))}
+    else:
+        shares: dict[int, int] = {}
+        for partition in range(chip.partition, chip.partition + chip.data.shape[0]):
+            shares[partition // 8] = shares.get(partition // 8, 0) + 1
+    whole = sum(shares.values())
+    parts = tuple((e, -(-descriptors * n // whole), -(-size * n // whole)) for e, n in sorted(shares.items()))
+    return Transfer(load, parts, descriptors)
 
 
 def _moves_only(body: terms.Term) -> bool:

@@ -17,7 +17,8 @@ from axon_mlir.sim.exact import ExactInt
 from axon_mlir.sim.failures import HardwareViolation, KernelFailure
 from axon_mlir.sim.limits import Limits
 from axon_mlir.sim.liveness import live_at, live_totals
-from axon_mlir.sim.memory import ON_CHIP, UNWRITTEN, WRITTEN, Lifetime, Storage, Tensor
+from axon_mlir.sim.memory import ON_CHIP, UNWRITTEN, WRITTEN, Lifetime, Storage, Tensor, address
+from axon_mlir.sim.trace import Access, Trace, box_of
 from axon_mlir.targets import Limit
 
 SPACES = ("sbuf", "psum", "hbm")
@@ -40,7 +41,10 @@ class Machine:
         """How many times each kind of rule was applied."""
         self.dma_bytes = 0
         self.dma_descriptors = 0
+        self.trace: Trace | None = None
+        """What is recorded, if anything is."""
         self._serial = 0
+        self._arguments = 0
 
     # Where the kernel is.
 
@@ -86,7 +90,8 @@ class Machine:
     def argument(self, values: NDArray[Any], dtype: DType, name: str) -> Tensor:
         """A tensor in HBM that the caller gives, fully written."""
         data = np.ascontiguousarray(self.elements.load(values, dtype))
-        return self._tensor(data, Lifetime(data.shape, dtype, "hbm", name, 0, None), WRITTEN)
+        self._arguments += 1
+        return self._tensor(data, Lifetime(data.shape, dtype, "hbm", name, -self._arguments, None), WRITTEN)
 
     def allocate(self, shape: Sequence[Any], dtype: Any, space: str, name: str = "", address: Any = None) -> Tensor:
         """A fresh tensor of a kernel, nothing of it written; where its address says, if it is given one."""
@@ -183,6 +188,16 @@ class Machine:
         """Count a DMA."""
         self.dma_bytes += size
         self.dma_descriptors += descriptors
+
+    def access(self, tensor: Tensor) -> Access:
+        """The part of a tensor that a view shows."""
+        life, data, whole = tensor.storage.life, tensor.data, tensor.storage.data
+        assert self.trace is not None
+        if life.serial not in self.trace.tensors:
+            self.trace.tensors[life.serial] = life.label
+        outer = whole.strides[0] if tensor.on_chip or whole.ndim < 2 else whole.strides[-2]
+        start = address(data) - address(whole)
+        return Access(life.serial, box_of(start, data.shape, data.strides, data.itemsize, outer or whole.nbytes))
 
     # The end of a run.
 

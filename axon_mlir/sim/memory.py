@@ -60,18 +60,20 @@ class Lifetime:
         (p, b), (q, c) = self.address, other.address
         return p < q + other.shape[0] and q < p + self.shape[0] and b < c + other.free_bytes and c < b + self.free_bytes
 
+    @property
+    def label(self) -> str:
+        """The given name, else the variable that the allocation is assigned to, else a number."""
+        if not self.name and self.place is not None:
+            assigned = re.match(r"\s*(\w+)\s*(?::[^=]+)?=[^=]", getline(*self.place))
+            if assigned:
+                return assigned.group(1)
+        return self.name or f"#{self.serial}"
+
     def describe(self) -> str:
-        """The tensor in words; its name is the given one, else the variable that the allocation is assigned to."""
-        name = self.name
-        place = ""
-        if self.place is not None:
-            path, line = self.place
-            place = f" of line {line}"
-            if not name:
-                assigned = re.match(r"\s*(\w+)\s*(?::[^=]+)?=[^=]", getline(path, line))
-                name = assigned.group(1) if assigned else ""
+        """The tensor in words."""
+        place = f" of line {self.place[1]}" if self.place is not None else ""
         shape = ", ".join(map(str, self.shape))
-        return f"`{name or f'#{self.serial}'}`{place}, {self.dtype.name}[{shape}] in {self.space}"
+        return f"`{self.label}`{place}, {self.dtype.name}[{shape}] in {self.space}"
 
 
 class Storage:

@@ -20,7 +20,7 @@ class Check:
 
 @dataclass(frozen=True)
 class RunResult:
-    """Outputs and counts of a finished run; there is no time in it, because nothing here models time."""
+    """Outputs and counts of a finished run."""
 
     outputs: tuple[NDArray[Any], ...]
     """In the float domain arrays of the outputs' own types, else elements of the exact domain."""
@@ -35,3 +35,5 @@ class RunResult:
     """Bytes of a partition that live tensors hold at the worst instruction, in source order."""
     psum_peak_banks: int
     checks: tuple[Check, ...]
+    time: Mapping[str, Any] | None = None
+    """The predicted time as `sim.report` tells it, where it was asked for."""

@@ -19,6 +19,7 @@ from axon_mlir.sim import transport
 from axon_mlir.sim.execute import execute
 from axon_mlir.sim.failures import HardwareViolation, KernelFailure
 from axon_mlir.sim.result import Check, RunResult
+from axon_mlir.sim.timing import Generation
 
 DEFAULT_TIMEOUT = 120.0
 DEFAULT_MEMORY_BYTES = 8 << 30
@@ -34,11 +35,14 @@ def run_kernel(
     seed: int = 0,
     timeout: float = DEFAULT_TIMEOUT,
     memory_bytes: int = DEFAULT_MEMORY_BYTES,
+    timed: Generation | None = None,
+    trace: Path | None = None,
 ) -> RunResult:
     """Run the kernel `function` of a file (its only one when None) on `arrays`, in a child process.
 
     Raises `KernelFailure` when the kernel raises, is stopped by a limit, or (`HardwareViolation`) breaks a rule of the
     device. The caller's arrays are never modified. `seed` chooses the values of arguments given as `RandomArray`.
+    `timed`: predict the time, with descriptors of DMA made so; `trace`: where the schedule goes.
     """
     (result,) = run_each(
         path,
@@ -49,6 +53,8 @@ def run_kernel(
         seed=seed,
         timeout=timeout,
         memory_bytes=memory_bytes,
+        timed=timed,
+        trace=trace,
     )
     if isinstance(result, AxonError):
         raise result
@@ -65,6 +71,8 @@ def run_each(
     seed: int = 0,
     timeout: float = DEFAULT_TIMEOUT,
     memory_bytes: int = DEFAULT_MEMORY_BYTES,
+    timed: Generation | None = None,
+    trace: Path | None = None,
 ) -> list[RunResult | AxonError]:
     """Run a kernel on several lists of arguments, one after the other in one child process: its start is paid once.
 
@@ -84,6 +92,8 @@ def run_each(
                 "domain": domain,
                 "seed": seed,
                 "memory_bytes": memory_bytes,
+                "timed": timed,
+                "trace": None if trace is None else str(trace.resolve()),
             }
             transport.save(folder, transport.REQUEST, request, arrays)
         job = json.dumps({"device": device, "folders": [str(folder) for folder in folders]})

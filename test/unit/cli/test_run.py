@@ -31,7 +31,11 @@ def test_a_kernel_that_runs(tmp_path: Path) -> None:
     report = json.loads(stdout)
     assert code == 0
     assert report["schema"] == 1
-    assert report["engines"]["scalar"] == {"instructions": 4}
+    assert report["engines"]["scalar"]["instructions"] == 4 and report["engines"]["scalar"]["busy_us"] > 0
+    assert report["predicted_us"] <= report["predicted_order_us"]
+    low, high = report["predicted_range_us"]
+    assert low <= report["predicted_us"] <= high and report["binding"] in {*report["engines"], "dma engines"}
+    assert "predicted" in stderr and "binds" in stderr
     assert report["instructions"] == sum(engine["instructions"] for engine in report["engines"].values())
     assert report["dma"]["bytes"] > 0 and report["dma"]["descriptors"] > 0
     assert report["sbuf_peak_bytes"] > 0 and report["psum_peak_banks"] == 0
@@ -41,6 +45,38 @@ def test_a_kernel_that_runs(tmp_path: Path) -> None:
     again = tmp_path / "again.npy"
     axon(*arguments, "--out", str(again), "-q")
     assert np.array_equal(np.load(out), np.load(again))
+
+
+def test_the_schedule_goes_to_a_file_that_perfetto_reads(tmp_path: Path) -> None:
+    """Of the trace event format: complete slices, nested only, asynchronous pairs, flows with two ends."""
+    file = tmp_path / "trace.json"
+    code, _, stderr = axon(f"{KERNELS}:product", "bf16[130,64]", "bf16[64,70]", "--trace", str(file), "-q")
+    assert (code, stderr) == (0, "")
+    events = json.loads(file.read_text())["traceEvents"]
+    by = {kind: [e for e in events if e["ph"] == kind] for kind in "MXbesf"}
+    assert sum(map(len, by.values())) == len(events)
+    assert all(set(e) >= {"name", "pid", "tid", "ts", "dur"} for e in by["X"])
+    assert len(by["b"]) == len(by["e"]) and {e["id"] for e in by["b"]} == {e["id"] for e in by["e"]}
+    assert {e["id"] for e in by["s"]} == {e["id"] for e in by["f"]} and by["s"]
+    names = {e["args"]["name"] for e in by["M"] if e["name"] == "thread_name"}
+    assert names >= {"tensor", "sync"}
+    lines = KERNELS.read_text().split("\n")
+    for e in by["X"]:
+        assert e["name"] in lines[e["args"]["line"] - 1]
+
+
+def test_a_device_whose_time_is_not_modelled_says_nothing_of_it(tmp_path: Path) -> None:
+    arguments = (f"{KERNELS}:gate", "bf16[4,8]", "bf16[4,8]", "--device", "trn1")
+    code, stdout, stderr = axon(*arguments, "--json", "-")
+    assert code == 0 and "predicted_us" not in json.loads(stdout) and "predicted" not in stderr
+    code, _, stderr = axon(*arguments, "--trace", str(tmp_path / "t.json"))
+    assert code == 3 and "not modelled" in stderr and not (tmp_path / "t.json").exists()
+
+
+def test_who_makes_descriptors_is_an_input() -> None:
+    arguments = (f"{KERNELS}:gate", "bf16[512,1024]", "bf16[512,1024]", "--json", "-", "-q")
+    found = {mode: json.loads(axon(*arguments, "--dge", mode)[1])["predicted_us"] for mode in ("hw", "sw", "static")}
+    assert found["static"] < found["hw"] < found["sw"]
 
 
 def test_a_broken_rule_is_exit_code_1_and_in_the_report(tmp_path: Path) -> None:
