@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from axon_mlir.sim.timing import Generation, Schedule, replay
+from axon_mlir.sim.timing import Generation, Model, Schedule, dependencies, replay
 from axon_mlir.sim.trace import Trace
 from axon_mlir.targets import Device
 
@@ -68,10 +68,12 @@ class TimeReport:
 
 def time_report(trace: Trace, device: Device, generation: Generation = "hardware") -> tuple[TimeReport, Schedule]:
     """The report, and the schedule of the middle phase; AxonError for a device whose time is not modelled."""
-    runs = [replay(trace, device, generation=generation, phase=n / PHASES) for n in range(PHASES)]
+    model = Model(device, generation)
+    known = dependencies(trace.issued, [model.queue(one.work) for one in trace.issued])
+    runs = [replay(trace, device, generation=generation, phase=n / PHASES, waits_for=known) for n in range(PHASES)]
     runs.sort(key=lambda run: run.total_ns)
     middle = runs[PHASES // 2]
-    order = replay(trace, device, reorder=False, generation=generation)
+    order = replay(trace, device, reorder=False, generation=generation, waits_for=known)
     engines = {name: ns / 1e3 for name, ns in middle.busy.items()}
     dma = max(middle.moving.values(), default=0.0) / 1e3
     size = sum(one.work.transfer.size for one in trace.issued if one.work.transfer is not None)

@@ -190,15 +190,18 @@ def replay(
     reorder: bool = True,
     generation: Generation = "hardware",
     phase: float = 0.0,
+    waits_for: Sequence[Sequence[int]] | None = None,
 ) -> Schedule:
     """Run a trace through the queues.
 
     `reorder`: each queue takes the oldest instruction that is ready, as the compiler's scheduler does; else source
-    order. `phase`: the part of a window of the clock that is over when the body begins.
+    order. `phase`: the part of a window of the clock that is over when the body begins. `waits_for`: the dependencies,
+    where they are known already.
     """
     model = Model(device, generation)
     queues = tuple(model.queue(one.work) for one in trace.issued)
-    run = _Run(model, [one.work for one in trace.issued], queues, dependencies(trace.issued, queues), phase)
+    known = dependencies(trace.issued, queues) if waits_for is None else waits_for
+    run = _Run(model, [one.work for one in trace.issued], queues, known, phase)
     run.all(LOOKAHEAD if reorder else 1)
     spans = tuple(span for span in run.spans if span is not None)
     core = max((span.visible for span in spans), default=0.0)
