@@ -178,7 +178,6 @@ def dependencies(issued: Sequence[Issued], queues: Sequence[str]) -> list[list[i
             for rows in [r for r in history if access.box[0] <= r[0] and r[1] <= access.box[1]]:
                 history[rows] = [entry for entry in history[rows] if not access.covers(entry[0])]
             history.setdefault(access.box[:2], []).append((access.box, number, True))
-        found.discard(number)
         out.append(sorted(found))
     return out
 

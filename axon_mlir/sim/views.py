@@ -23,7 +23,10 @@ Pattern = Sequence[str | Sequence[str]]
 
 
 class Views:
-    """The views that a tensor has of itself, in terms of `shown`: a tensor of the same storage with other data."""
+    """The views that a tensor has of itself, in terms of `shown`: a tensor of the same storage with other data.
+
+    What is not implemented here is the tensor's. An abstract class would slow down every `isinstance` of a run.
+    """
 
     __slots__ = ()
 
