@@ -22,10 +22,10 @@ from xdsl.dialects.func import FuncOp
 
 from axon_mlir.autotune.inputs import shapes_at
 from axon_mlir.dialects.trn_isa import size_values
-from axon_mlir.errors import AxonError
+from axon_mlir.errors import AxonError, UnsupportedError
 from axon_mlir.printer_nki import kernel_name
 from axon_mlir.semantics import terms as t
-from axon_mlir.semantics.denotation import dtype_of
+from axon_mlir.semantics.denotation import dtype_of, place
 from axon_mlir.semantics.domains import Field, NotInDomain, Rationals
 from axon_mlir.semantics.index import Index, Size, Var, const, evaluate
 from axon_mlir.semantics.interpret import argument_shapes, evaluate_function
@@ -58,6 +58,10 @@ ELEMENTS = 50_000_000
 TAILS = (1, 37, 101)
 """How far the last iteration of a loop reaches in each run; one element shows a bound that is too small by one."""
 
+
+RATIONAL_ELEMENTS, RATIONAL_PRODUCTS = 20_000_000, 200_000_000
+"""Most elements of the arguments, and most multiplications of one operation, of a run in rationals whose sizes are not
+chosen: each is an object, and takes a microsecond or more."""
 
 CAPACITY = ("sbuf-capacity", "psum-banks")
 """Rules of the device that a kernel may break at sizes beyond those that it was made for."""
@@ -99,7 +103,7 @@ def check_kernel(
         path = kernel if isinstance(kernel, Path) else Path(name) / f"{kernel_name(func)}.py"
         if not isinstance(kernel, Path):
             path.write_text(text, encoding="utf-8")
-        sizes = sizes_list or ragged_sizes(text, func, work)
+        sizes = sizes_list or _distinct(ragged_sizes(text, func, work))
         most = work if sizes_list is None else None
         cases = [_case(text, func, at, seed + n, most) for n, at in enumerate(sizes)]
         runs = _run(path, func, device, cases, execute)
@@ -144,14 +148,31 @@ def _case(text: str, func: FuncOp, sizes: Mapping[str, int], seed: int, work: Wo
     arrays = _inputs(func, sizes, kind, seed)
     try:
         expected = evaluate_function(func, arrays, Field())
-    except NotInDomain:
+    except NotInDomain as outside:
         kind = "rational"
         if work is not None:
             sizes = _within(sizes, ragged_steps(text, func), work, work.rational, seed, func)
+        _check_rational(func, sizes, outside.message)
         arrays = _inputs(func, sizes, kind, seed)
         expected = evaluate_function(func, arrays, Rationals())
     given = [TypedArray(a.reshape(a.shape or (1, 1)), d) for a, d in zip(arrays, _element_types(func), strict=True)]
     return _Case(sizes, kind, given, expected)
+
+
+def _check_rational(func: FuncOp, sizes: Mapping[str, int], reason: str) -> None:
+    """Refuse a run in rationals that would not end, or not fit: of a program of large numbers no smaller one is run."""
+    elements, products = sum(map(math.prod, shapes_at(func, sizes))), _largest(_spaces(func), sizes)
+    for count, most, what in (
+        (elements, RATIONAL_ELEMENTS, "elements of its arguments"),
+        (products, RATIONAL_PRODUCTS, "multiplications of one operation"),
+    ):
+        if count > most:
+            raise UnsupportedError(
+                f"'{kernel_name(func)}' cannot be executed in a finite field ({reason}), and in rationals it takes "
+                f"{count:,} {what}",
+                where=place(func),
+                accepted=f"up to {most:,}, or sizes that are symbols: they are given smaller numbers",
+            )
 
 
 def _compare(case: _Case, result: RunResult | AxonError) -> list[Mismatch]:
@@ -228,6 +249,11 @@ def ragged_sizes(text: str, func: FuncOp, work: Work = Work()) -> list[dict[str,
             sizes[name] = sum(found) + more + (rest if least > 1 else 0)
         out.append(_within(sizes, steps, work, work.field, number, func))
     return out
+
+
+def _distinct(assignments: Iterable[dict[str, int]]) -> list[dict[str, int]]:
+    """The assignments, each once: a program of numbers has one."""
+    return list({tuple(sizes.items()): sizes for sizes in assignments}.values())
 
 
 def _within(

@@ -26,6 +26,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
@@ -40,6 +41,7 @@ from axon_mlir.autotune.inputs import (
     magnitudes,
     normal,
     scaled,
+    shapes_at,
     sizes_text,
 )
 from axon_mlir.autotune.runner import Runner
@@ -52,6 +54,8 @@ from axon_mlir.semantics.shapes import dtype_name
 from axon_mlir.sim import HardwareViolation, RunResult
 
 SEEDS = 5
+ELEMENTS = 1 << 27
+"""Elements of the inputs that are held at a time, with what is computed from them; of a larger input, one."""
 
 F32_TOLERANCE = 2e-5
 FACTOR = 2.0
@@ -187,15 +191,10 @@ def check_numerics(
     """Run the gate: every input at the proxy sizes, and one at the full sizes when those are larger."""
     say = progress or _silent
     func = program.reference
+    elements = sum(math.prod(shape) for shape in shapes_at(func, proxy))
     judged = [
-        _at(
-            proxy,
-            full,
-            say,
-            [_prepared(func, c, full, say) for c in _inputs(func, proxy, seed, seeds)],
-            program,
-            runner,
-        )
+        _at(proxy, full, say, [_prepared(func, c, full, say) for c in some], program, runner)
+        for some in _batched(_inputs(func, proxy, seed, seeds), max(1, ELEMENTS // max(1, elements)))
     ]
     if dict(full) != dict(proxy):
         large = _prepared(func, _normal(func, full, seed), full, say)
@@ -203,6 +202,12 @@ def check_numerics(
     outcomes = [outcome for pairs in judged for outcome, _ in pairs]
     counted = next((run for pairs in judged for outcome, run in pairs if outcome.full and run is not None), None)
     return GateReport(tuple(outcomes), counted)
+
+
+def _batched(inputs: Iterator[Iterable[InputSet]], count: int) -> Iterator[list[Iterable[InputSet]]]:
+    """So many of the inputs at a time."""
+    while some := list(islice(inputs, count)):
+        yield some
 
 
 def _silent(text: str) -> None:

@@ -25,6 +25,7 @@ from axon_mlir.semantics.congruence import part_by_part
 from axon_mlir.semantics.constants import Exact, acceptable, replaced
 from axon_mlir.semantics.conversions import denote, is_lowered
 from axon_mlir.semantics.denotation import Denotation, range_of
+from axon_mlir.semantics.digits import plain
 from axon_mlir.semantics.functions import MONOIDS
 from axon_mlir.semantics.guards import Guards
 from axon_mlir.semantics.index import Index, Size, Var, const, nonnegative, of_var, parse
@@ -109,6 +110,7 @@ class Argument:
         """A result at `o0`, `o1`, ... without the guards that are decided, and what must hold of it by itself."""
         at = [const(0) if d == 1 else of_var(Var(f"o{k}")) for k, d in enumerate(value.shape)]
         x = Guards(lambda where, c: self.follows(where, c, "guard"), self.lemmas).term(value.at(at), context)
+        x = plain(x, {Var(f"o{k}"): d for k, d in enumerate(value.shape)}, self.lemmas)
         if reads_undefined(x):
             raise Rejected("unwritten: an element may be read before it is written")
         for around, f in folds(x, context):

@@ -253,6 +253,8 @@ class Field(Domain):
     """
 
     p = (1 << 31) - 1
+    AT_ONCE = 1 << 24
+    """Elements of an operand that a sum of products takes at a time: it needs several arrays of their number."""
     name = "field"
     dtype = np.dtype(np.int64)
 
@@ -377,6 +379,20 @@ class Field(Domain):
     def einsum(self, spec: str, arrays: Sequence[np.ndarray]) -> np.ndarray:
         left, out = spec.split("->")
         ins = left.split(",")
+        largest = max(range(len(ins)), key=lambda n: arrays[n].size)
+        kept = [(arrays[largest].shape[n], c) for n, c in enumerate(ins[largest]) if c in out]
+        if arrays[largest].size > self.AT_ONCE and kept and max(kept)[0] > 1:
+            extent, letter = max(kept)
+            step = max(1, extent * self.AT_ONCE // arrays[largest].size)
+            parts: list[np.ndarray] = []
+            for start in range(0, extent, step):
+                at = slice(start, start + step)
+                cut = [
+                    a[tuple(at if c == letter else slice(None) for c in letters)]
+                    for letters, a in zip(ins, arrays, strict=True)
+                ]
+                parts.append(self.einsum(spec, cut))
+            return np.concatenate(parts, axis=out.index(letter))
         if len(arrays) == 2:
             # Exact in doubles: halves below 2^16, products below 2^32, up to 2^21 summands below 2^53.
             (a, b), half = arrays, np.int64(16)

@@ -14,7 +14,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import reduce
-from itertools import combinations
 
 from axon_mlir.semantics import terms as t
 from axon_mlir.semantics.denotation import range_of
@@ -22,7 +21,6 @@ from axon_mlir.semantics.functions import MONOIDS
 from axon_mlir.semantics.guards import Guards
 from axon_mlir.semantics.hypotheses import inequalities
 from axon_mlir.semantics.index import (
-    Atom,
     Div,
     Index,
     Min,
@@ -37,6 +35,7 @@ from axon_mlir.semantics.index import (
 )
 from axon_mlir.semantics.infinite import NEUTRAL, stray
 from axon_mlir.semantics.partial import Condition, requirement
+from axon_mlir.semantics.quotients import quotient, replaced
 from axon_mlir.semantics.remainders import divisor
 from axon_mlir.semantics.signs import positive
 from axon_mlir.semantics.walk import Context, subterms
@@ -151,14 +150,9 @@ class Pieces(Guards):
         inner = self._index(n, context)
         if inner != n:
             return floor_div(inner, d)
-        for e in scales(d):
-            whole = const(0)
-            for m, c in n.terms:
-                part = Index({m: c})
-                if (part // e) * e == part:
-                    whole = whole + part
-            if whole != 0 and (f := d // e) != 1 and f * e == d and self._small(n - whole, e, context):
-                return floor_div(whole // e, f)
+        simpler = quotient(n, d, lambda b, e: self._small(b, e, context))
+        if simpler is not None:
+            return simpler
         for least in dict.fromkeys((const(0), *(n - e for c in context for e in inequalities(c)))):
             # From a multiple of d on, less than d of them.
             c = floor_div(least, d)
@@ -456,16 +450,6 @@ def places_of(x: t.Term) -> Places:
     return out
 
 
-def scales(d: Index) -> list[Index]:
-    """The products of atoms that divide a product, smaller ones first; of a number, its divisors."""
-    if len(d.terms) != 1:
-        return []
-    ((atoms, c),) = d.terms
-    parts = [Index({chosen: 1}) for k in range(1, len(atoms) + 1) for chosen in combinations(atoms, k)]
-    numbers = [const(k) for k in range(2, c + 1) if c % k == 0] if 1 < c <= 64 else []
-    return list(dict.fromkeys([*parts, *numbers, *(p * k for p in parts for k in numbers)]))
-
-
 def divisors(v: Var, body: t.Term) -> list[Index]:
     """What the variable is divided by in the indices of a term."""
     out: dict[Index, None] = {}
@@ -476,17 +460,6 @@ def divisors(v: Var, body: t.Term) -> list[Index]:
                 if factor == 1 and v not in a.denominator.symbols():
                     out[a.denominator] = None
     return sorted(out, key=str)
-
-
-def replaced(i: Index, a: Atom, by: Index) -> Index:
-    """An index with an atom replaced, where it is a factor."""
-    out = const(0)
-    for m, c in i.terms:
-        product = const(c)
-        for b in m:
-            product = product * (by if b == a else Index({(b,): 1}))
-        out = out + product
-    return out
 
 
 def comparisons(x: t.Term) -> list[t.IndexCompare]:

@@ -526,6 +526,11 @@ class Comprehension:
     body: Term
     dtype: str | None = None
 
+    @property
+    def extents(self) -> dict[Var, Index]:
+        """The extent of each variable."""
+        return dict(zip(self.variables, self.shape, strict=True))
+
     def at(self, indices: Sequence[Index]) -> Term:
         """The element at these indices."""
         if len(indices) != len(self.variables):

@@ -121,7 +121,7 @@ class FieldElements:
     def load(self, values: NDArray[Any], dtype: DType) -> NDArray[Any]:
         prime = self._prime
         if values.dtype.kind in "iub":
-            return values.astype(np.int64) % prime
+            return np.remainder(values, prime, dtype=np.int64)
         if values.dtype == object:
             flat = [_residue(Fraction(number), prime) for number in values.reshape(-1)]
             return np.array(flat, np.int64).reshape(values.shape)

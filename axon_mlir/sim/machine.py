@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from inspect import currentframe
+from types import CodeType
 from typing import Any, NoReturn
 
 import numpy as np
@@ -43,6 +44,7 @@ class Machine:
         self.dma_descriptors = 0
         self.trace: Trace | None = None
         """What is recorded, if anything is."""
+        self._line_at: dict[tuple[CodeType, int], int] = {}
         self._serial = 0
         self._arguments = 0
 
@@ -53,8 +55,14 @@ class Machine:
         frame = currentframe()
         path = self.path
         while frame is not None:
-            if frame.f_code.co_filename == path:
-                return frame.f_lineno
+            code = frame.f_code
+            if code.co_filename == path:
+                # Python finds a line by reading the table of its function from the start, every time.
+                at = (code, frame.f_lasti)
+                found = self._line_at.get(at)
+                if found is None:
+                    found = self._line_at[at] = frame.f_lineno
+                return found
             frame = frame.f_back
         return None
 

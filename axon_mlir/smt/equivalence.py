@@ -24,6 +24,7 @@ from axon_mlir.semantics.cases import Attempt, Case, attempts, tile_contexts
 from axon_mlir.semantics.congruence import part_by_part
 from axon_mlir.semantics.constants import Exact, replaced
 from axon_mlir.semantics.denotation import Denotation, Undenotable, dtype_of
+from axon_mlir.semantics.digits import plain
 from axon_mlir.semantics.index import Index, Size, Var, const, evaluate, of_var
 from axon_mlir.semantics.infinite import stray, without
 from axon_mlir.semantics.normal import ZERO, Normalizer, Poly, TooLarge, poly_text
@@ -370,18 +371,19 @@ def prove_pair(left: Denotation, right: Denotation, proof: Proof, deadline: floa
 
 @lru_cache(maxsize=16)
 def _unguarded(
-    body: t.Term, context: Context
+    body: t.Term, context: Context, extents: tuple[tuple[Var, Index], ...]
 ) -> tuple[t.Term, frozenset[str], tuple[tuple[Context, t.Condition], ...]]:
-    """A body without decided guards, the lemmas of that, and what was decided. What a step makes the next one takes."""
+    """A body without decided guards, its indices not taken apart where that says nothing; the lemmas of that, and what
+    was decided. What a step makes the next one takes."""
     resolver = Resolver()
-    body = resolver.term(body, context)
+    body = plain(resolver.term(body, context), dict(extents), resolver.lemmas)
     return body, frozenset(resolver.lemmas), tuple(resolver.decided)
 
 
 def resolved(value: t.Comprehension, context: Context, where: str, proof: Proof) -> t.Term:
     """The body without decided guards; its folds have the extents that the lemmas presuppose."""
     assert bound_twice(value.body) is None
-    body, lemmas, decided = _unguarded(value.body, context)
+    body, lemmas, decided = _unguarded(value.body, context, tuple(value.extents.items()))
     assert bound_twice(body) is None
     proof.lemmas |= lemmas
     for around, goal in decided:

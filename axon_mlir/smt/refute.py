@@ -42,6 +42,8 @@ _POINTS = 2000
 """Sizes whose product is larger are tried with one input only."""
 _ELEMENTS = 3_000_000
 """Sizes at which more elements than this would be read or written are left out."""
+_LARGEST = 1 << 27
+"""Programs with arguments of more elements, all in doubles, are not run."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +75,7 @@ def refute(
     for sampled in islice(samples, 1) if few else samples:
         dims = _narrowed(sampled, narrowed)
         shapes = shapes_at(before.function, dims)
-        if shapes is None:
+        if shapes is None or sum(map(math.prod, shapes)) > _LARGEST:
             continue
         big = max((int(np.prod(s)) for s in shapes), default=0) > 10_000 or math.prod(dims.values()) > _POINTS
         for seed in range(1 if big or few else 4):

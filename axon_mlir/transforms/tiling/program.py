@@ -20,11 +20,13 @@ from xdsl.ir import Operation
 from axon_mlir.errors import UnsupportedError
 from axon_mlir.semantics import terms as t
 from axon_mlir.semantics.denotation import UNDEFINED, Denotable, Denoter, dtype_of, input_name, place
+from axon_mlir.semantics.digits import folds_in_digits
 from axon_mlir.semantics.index import Index, Size, Var, const, nonnegative
+from axon_mlir.semantics.quotients import settled_value
 from axon_mlir.semantics.scans import Scan, scan_of
 from axon_mlir.semantics.shapes import dtype_name, shape_of
 from axon_mlir.semantics.traits import HasMeaning
-from axon_mlir.transforms.tiling.digits import axes_in_digits, flat, folds_in_digits, in_digits, rows_of
+from axon_mlir.transforms.tiling.digits import axes_in_digits, flat, in_digits, rows_of
 from axon_mlir.transforms.tiling.pieces import Piece, pieces_of
 from axon_mlir.transforms.tiling.separation import Materialise, Separation, Spelling, Unbounded, is_mask
 
@@ -215,14 +217,14 @@ def analyse(func: FuncOp) -> Program:
     made: dict[tuple[Spelling, bool], t.Comprehension] = {}
 
     def materialise(value: t.Comprehension, op: Operation) -> t.Comprehension:
-        value = _without_units(value)
+        value = settled_value(_without_units(value))
         value = replace(value, body=folds_in_digits(value.body))
         axes = axes_in_digits(value)
         if axes:
             return flat(value, axes, materialise(in_digits(value, axes), op))
         pieces = [
             _by_rows(replace(p, value=separated(p.value, partial(materialise, op=op), partial(in_a_row, op=op), op)))
-            for p in pieces_of(value)
+            for p in map(_settled, pieces_of(value))
         ]
         tensor = Tensor(f"t{len(computations)}", value.shape, value.dtype or "f32")
         tensors[tensor.name] = tensor
@@ -249,7 +251,7 @@ def analyse(func: FuncOp) -> Program:
 
     def in_rows(value: t.Comprehension, op: Operation) -> Tensor | None:
         """A copy of a tensor with flattened axes, which is written row by row; None where there are none."""
-        value = _without_units(value)
+        value = settled_value(_without_units(value))
         axes = axes_in_digits(value) if isinstance(value.body, t.Read) else {}
         if not axes:
             return None
@@ -343,6 +345,11 @@ def _by_rows(piece: Piece) -> tuple[Piece, list[tuple[Var, Index]]]:
     row, starts = rows_of(piece.value, axes)
     origin = tuple(o + s * at for o, s, at in zip(piece.origin, piece.steps, starts, strict=True))
     return Piece(row, origin, piece.steps), [pair for digits in axes.values() for pair in digits.outer]
+
+
+def _settled(piece: Piece) -> Piece:
+    """A piece whose indices have no quotients that are decided inside it."""
+    return replace(piece, value=settled_value(piece.value))
 
 
 def _without_units(value: t.Comprehension) -> t.Comprehension:

@@ -8,16 +8,18 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
 import pytest
 from xdsl.dialects.func import FuncOp
 
 from axon_mlir.autotune import exact_check
 from axon_mlir.autotune.exact_check import Work, check_kernel, ragged_sizes, ragged_steps
+from axon_mlir.errors import UnsupportedError
 from axon_mlir.frontend.numpy_trace import trace
 from axon_mlir.host.parsing import parse_module
 from axon_mlir.host.registry import make_context
 from axon_mlir.printer_nki import kernel_name, print_kernel
-from axon_mlir.sim import TypedArray, dtype_of, run_here
+from axon_mlir.sim import RunResult, TypedArray, dtype_of, run_here
 from axon_mlir.transforms.isa.isa_allocate import IsaAllocate
 
 PROGRAMS = Path(__file__).parents[2] / "lit" / "printer_nki"
@@ -78,6 +80,30 @@ def mixed(a):
     assert any(s["A"] > 128 for s in turns) and any(s["B"] > 128 for s in turns) and all(s["N"] > 16 for s in turns)
 
 
+def test_a_program_of_numbers_is_run_once() -> None:
+    func = function("func.func @kept(%a: tensor<9x4xf32>) -> tensor<9x4xf32> { func.return %a : tensor<9x4xf32> }", "k")
+    runs: list[int] = []
+
+    def execute(path: Path, name: str, given: Sequence[Sequence[TypedArray]], **_: Any) -> list[Any]:
+        runs.append(len(given))
+        return [RunResult((a[0].values,), ("float32",), 1, {}, 0, 0, 0, 0, ()) for a in given]
+
+    assert check_kernel("def kept(a):\n    return a\n", func, "trn2", execute=execute) == []
+    assert runs == [1]
+
+
+@pytest.mark.parametrize("bound", ["RATIONAL_ELEMENTS", "RATIONAL_PRODUCTS"])
+def test_a_large_program_of_numbers_that_rounds_is_refused(bound: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    module = trace(lambda x: np.round(x) @ x, ["f32[6,6]"])
+    func = next(op for op in module.body.block.ops if isinstance(op, FuncOp))
+    monkeypatch.setattr(exact_check, bound, 24)
+    with pytest.raises(
+        UnsupportedError, match=r"\(rounding in a finite field\), and in rationals it takes \d+ "
+    ) as caught:
+        check_kernel(f"def {kernel_name(func)}(x):\n    return x\n", func, "trn2")
+    assert "symbols" in (caught.value.accepted or "")
+
+
 def test_work_bounds_what_one_operation_folds() -> None:
     module = trace(lambda x: x @ x, ["f32[130,130]"])
     func = next(op for op in module.body.block.ops if isinstance(op, FuncOp))
@@ -100,7 +126,7 @@ def test_work_bounds_the_sizes_and_loops_still_run_twice_in_some_turn() -> None:
         return run_here(path, name, cases, **options)
 
     assert check_kernel(text, func, "trn2", work=Work(field=3_000_000), execute=execute) == []
-    assert given == [(s["K"], s["M"]) for s in turns]
+    assert given == [(k, m) for k, m, _ in dict.fromkeys((s["K"], s["M"], s["N"]) for s in turns)]
     assert check_kernel(text.replace("(k > 0)", "True"), func, "trn2", work=Work(field=3_000_000), execute=execute)
 
 

@@ -283,20 +283,35 @@ def test_the_proxy_keeps_steps_and_ends_ragged() -> None:
     assert inputs.proxy_sizes(func, small, steps) == small
 
 
+class Recorder:
+    """Doubles its argument, and keeps the shapes that it was run on."""
+
+    name = "recorder"
+
+    def __init__(self) -> None:
+        self.shapes: list[list[tuple[int, ...]]] = []
+
+    def run(self, kernel: Path, function: str, arrays: Any, device: str) -> RunResult:
+        raise NotImplementedError
+
+    def run_each(self, kernel: Path, function: str, inputs: Any, device: str) -> list[RunResult | AxonError]:
+        self.shapes.append([arrays[0].shape for arrays in inputs])
+        return [RunResult((arrays[0] + arrays[0],), ("float32",), 1, {}, 0, 0, 0, 0, ()) for arrays in inputs]
+
+
+def test_large_inputs_are_held_a_few_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    runner, sizes = Recorder(), {"x0": 9, "x1": 7}
+    program = Program(function(double, "f32[8,16]"), tmp_path / "k.py", "k", "trn2")
+    monkeypatch.setattr("axon_mlir.autotune.gate.ELEMENTS", 4 * 63)
+    report = check_numerics(program, runner, full=sizes, proxy=sizes)
+    assert report.passed and len(report.outcomes) == 9
+    assert [len(shapes) for shapes in runner.shapes] == [4, 4, 1]
+    monkeypatch.setattr("axon_mlir.autotune.gate.ELEMENTS", 1)
+    assert check_numerics(program, runner, full=sizes, proxy=sizes).to_json() == report.to_json()
+    assert [len(shapes) for shapes in runner.shapes[3:]] == [1] * 9
+
+
 def test_the_full_shape_is_run_once_when_it_is_large(tmp_path: Path) -> None:
-    class Recorder:
-        name = "recorder"
-
-        def __init__(self) -> None:
-            self.shapes: list[list[tuple[int, ...]]] = []
-
-        def run(self, kernel: Path, function: str, arrays: Any, device: str) -> RunResult:
-            raise NotImplementedError
-
-        def run_each(self, kernel: Path, function: str, inputs: Any, device: str) -> list[RunResult | AxonError]:
-            self.shapes.append([arrays[0].shape for arrays in inputs])
-            return [RunResult((arrays[0] + arrays[0],), ("float32",), 1, {}, 0, 0, 0, 0, ()) for arrays in inputs]
-
     runner = Recorder()
     program = Program(function(double, "f32[8,16]"), tmp_path / "k.py", "k", "trn2")
     report = check_numerics(program, runner, full={"x0": 300, "x1": 70}, proxy={"x0": 9, "x1": 7})

@@ -42,3 +42,19 @@ def test_inverses_in_the_field(shape: tuple[int, ...]) -> None:
     assert field.inverse(x).shape == shape
     assert (field.inverse(x) * x % field.p == 1).all()
     assert (field.inverse(x - field.p) == field.inverse(x)).all()
+
+
+@pytest.mark.parametrize("spec", ["ab,bc->ac", "ab,cb->ca", "gab,gcb->gac", "ab,bc->ca", "ab,b->a", "ab,ab->"])
+def test_sums_of_products_in_pieces(spec: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    source, extents = np.random.default_rng(5), {"a": 3, "b": 7, "c": 11, "g": 2}
+    left, _ = spec.split("->")
+    arrays = [
+        np.asarray(source.integers(0, Field.p, [extents[c] for c in letters]), np.int64) for letters in left.split(",")
+    ]
+    whole = Field().einsum(spec, arrays)
+    exact = np.einsum(spec, *(a.astype(object) for a in arrays))
+    assert (whole == exact % Field.p).all()
+    for most in (1, 10, 40):
+        monkeypatch.setattr(Field, "AT_ONCE", most)
+        pieces = Field().einsum(spec, arrays)
+        assert pieces.shape == whole.shape and (pieces == whole).all()

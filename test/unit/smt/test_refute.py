@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+import pytest
 from xdsl.dialects.func import FuncOp
 from xdsl.parser import Parser
 
 from axon_mlir.host.registry import make_context
 from axon_mlir.semantics.denotation import Denotation, denote_function
-from axon_mlir.smt.refute import sample_sizes
+from axon_mlir.smt.reading import read
+from axon_mlir.smt.refute import refute, sample_sizes
 
 FIXED = 'tensor<2048x?xf32, ["2048", "K"]>'
 ROWS = '!tile.tile<["s", "K"], f32, sbuf>'
@@ -52,3 +54,16 @@ def test_a_loop_over_a_length_with_a_large_number_in_it_is_taken_a_few_times() -
     found = list(sample_sizes(func, (denotation, denotation)))
     assert found
     assert all(1 < (118 + sizes["M"]) / sizes["s"] < 10 for sizes in found)
+
+
+def test_what_is_too_large_to_run_is_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    def program(op: str) -> str:
+        return f"func.func @f(%x: tensor<4x5xf32>) -> tensor<4x5xf32> {{ %r = tensor_hl.{op} %x : tensor<4x5xf32> " + (
+            "func.return %r : tensor<4x5xf32> }"
+        )
+
+    (first, a), (second, b) = denoted(program("exp")), denoted(program("tanh"))
+    found = refute(read(first), read(second), {}, (a, b))
+    assert found is not None
+    monkeypatch.setattr("axon_mlir.smt.refute._LARGEST", 19)
+    assert refute(read(first), read(second), {}, (a, b)) is None

@@ -14,19 +14,13 @@ from xdsl.dialects.func import FuncOp
 from axon_mlir.frontend.numpy_trace import trace
 from axon_mlir.host.registry import make_context
 from axon_mlir.semantics import terms as t
+from axon_mlir.semantics.digits import digits_of, folds_in_digits
 from axon_mlir.semantics.domains import Field
 from axon_mlir.semantics.evaluate import evaluate_comprehension
 from axon_mlir.semantics.index import Index, Var, const, of_var, size
 from axon_mlir.semantics.walk import subterms
 from axon_mlir.smt.equivalence import prove_functions
-from axon_mlir.transforms.tiling.digits import (
-    axes_in_digits,
-    digits_of,
-    flat,
-    folds_in_digits,
-    in_digits,
-    rows_of,
-)
+from axon_mlir.transforms.tiling.digits import axes_in_digits, flat, in_digits, rows_of
 from axon_mlir.transforms.tiling.program import Computation, analyse
 from axon_mlir.transforms.tiling.tile_symbolic import TileSymbolic
 
