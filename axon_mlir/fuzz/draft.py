@@ -175,7 +175,7 @@ class Draft:
 
 
 def _evaluate(step: Step, operands: Sequence[Value]) -> tuple[tuple[Array, ...], ...] | None:
-    """The value on each sample in each precision; None where NumPy refuses."""
+    """The value on each sample in each precision; None where NumPy refuses, or it is too large."""
     names = tuple(dict.fromkeys(step.operands))
     program = Program(tuple(Input(n, "f32", ()) for n in names), (step,), (step.out,)).source()
     known = {v.name: v for v in operands}
@@ -187,7 +187,8 @@ def _evaluate(step: Step, operands: Sequence[Value]) -> tuple[tuple[Array, ...],
                 given = [_copied(known[n].arrays[number][position]) for n in names]
                 try:
                     row.append(compiled(program, precision)(*given))
-                except (ValueError, IndexError, TypeError, OverflowError):
+                except (ValueError, IndexError, TypeError, OverflowError, MemoryError):
+                    # What does not fit into the process is not fit, either: it has too many elements.
                     return None
             out.append(tuple(row))
     return tuple(out)

@@ -29,7 +29,7 @@ def chrome_trace(run: Schedule, kernel: str) -> dict[str, Any]:
         if work.function:
             told["function"] = work.function
         touched = {access.tensor for access in (*one.reads, *one.writes)}
-        told["tensors"] = ", ".join(run.trace.tensors.get(serial, f"#{serial}") for serial in sorted(touched))
+        told["tensors"] = ", ".join(run.trace.tensors[serial].label for serial in sorted(touched))
         place = {"pid": KERNEL, "tid": row}
         events.append(
             {

@@ -19,7 +19,7 @@ from axon_mlir.sim.failures import HardwareViolation, KernelFailure
 from axon_mlir.sim.limits import Limits
 from axon_mlir.sim.liveness import live_at, live_totals
 from axon_mlir.sim.memory import ON_CHIP, UNWRITTEN, WRITTEN, Lifetime, Storage, Tensor, address
-from axon_mlir.sim.trace import Access, Trace, box_of
+from axon_mlir.sim.trace import Access, Buffer, Trace, box_of
 from axon_mlir.targets import Limit
 
 SPACES = ("sbuf", "psum", "hbm")
@@ -44,6 +44,7 @@ class Machine:
         self.dma_descriptors = 0
         self.trace: Trace | None = None
         """What is recorded, if anything is."""
+        self._accesses: dict[tuple[int, int, tuple[int, ...], tuple[int, ...]], Access] = {}
         self._line_at: dict[tuple[CodeType, int], int] = {}
         self._serial = 0
         self._arguments = 0
@@ -202,10 +203,14 @@ class Machine:
         life, data, whole = tensor.storage.life, tensor.data, tensor.storage.data
         assert self.trace is not None
         if life.serial not in self.trace.tensors:
-            self.trace.tensors[life.serial] = life.label
+            self.trace.tensors[life.serial] = Buffer(life.label, life.space, life.free_bytes, life.address)
         outer = whole.strides[0] if tensor.on_chip or whole.ndim < 2 else whole.strides[-2]
-        start = address(data) - address(whole)
-        return Access(life.serial, box_of(start, data.shape, data.strides, data.itemsize, outer or whole.nbytes))
+        key = (life.serial, address(data) - address(whole), data.shape, data.strides)
+        found = self._accesses.get(key)
+        if found is None:
+            box = box_of(*key[1:], data.itemsize, outer or whole.nbytes)
+            found = self._accesses[key] = Access(life.serial, box)
+        return found
 
     # The end of a run.
 

@@ -3,16 +3,19 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from axon_mlir.sim.timing import Generation, Model, Schedule, dependencies, replay
+from axon_mlir.sim.timing import TENSOR, Generation, Model, Schedule, dependencies, replay
 from axon_mlir.sim.trace import Trace
 from axon_mlir.targets import Device
 
 PHASES = 4
 """Phases of the matrix engine's clock that are tried: which one a run meets cannot be known."""
+REPLAYED = 50_000
+"""About how many instructions are replayed for them: in a long kernel a phase matters little."""
 STALLS = 5
 """How many of the longest waits are told."""
 
@@ -69,11 +72,20 @@ class TimeReport:
 def time_report(trace: Trace, device: Device, generation: Generation = "hardware") -> tuple[TimeReport, Schedule]:
     """The report, and the schedule of the middle phase; AxonError for a device whose time is not modelled."""
     model = Model(device, generation)
-    known = dependencies(trace.issued, [model.queue(one.work) for one in trace.issued])
-    runs = [replay(trace, device, generation=generation, phase=n / PHASES, waits_for=known) for n in range(PHASES)]
+    # What is made here lives until the report is done: there is nothing for the collector to find.
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        known = dependencies(trace, [model.queue(one.work) for one in trace.issued], device)
+        clocked = any(one.work.queue == TENSOR for one in trace.issued)
+        phases = max(1, min(PHASES, REPLAYED // max(1, len(trace.issued)))) if clocked else 1
+        runs = [replay(trace, device, generation=generation, phase=n / phases, waits_for=known) for n in range(phases)]
+        order = replay(trace, device, reorder=False, generation=generation, waits_for=known)
+    finally:
+        if collects:
+            gc.enable()
     runs.sort(key=lambda run: run.total_ns)
-    middle = runs[PHASES // 2]
-    order = replay(trace, device, reorder=False, generation=generation, waits_for=known)
+    middle = runs[phases // 2]
     engines = {name: ns / 1e3 for name, ns in middle.busy.items()}
     dma = max(middle.moving.values(), default=0.0) / 1e3
     size = sum(one.work.transfer.size for one in trace.issued if one.work.transfer is not None)
@@ -96,10 +108,10 @@ def _stalls(run: Schedule) -> list[Stall]:
     """The longest waits, line by line."""
     free: dict[str, float] = {}
     found: dict[tuple[int, int], float] = {}
-    for number in sorted(range(len(run.spans)), key=lambda n: run.spans[n].start):
-        queue, span = run.queues[number], run.spans[number]
-        gap = span.start - free.get(queue, 0.0)
-        free[queue] = span.end
+    for number in sorted(range(len(run.starts)), key=run.starts.__getitem__):
+        queue, start = run.queues[number], run.starts[number]
+        gap = start - free.get(queue, 0.0)
+        free[queue] = run.ends[number]
         if gap > 0 and run.waits[number] >= 0:
             found[number, run.waits[number]] = gap
     issued = run.trace.issued

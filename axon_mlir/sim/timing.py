@@ -8,14 +8,16 @@ are described in `docs/timing-model.md`.
 
 from __future__ import annotations
 
-import heapq
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from heapq import heappop, heappush
+from typing import Literal, NamedTuple
 
 from axon_mlir.errors import AxonError
-from axon_mlir.sim.trace import Box, Issued, Trace, Transfer, Work
+from axon_mlir.sim.placement import mover
+from axon_mlir.sim.trace import Access, Trace, Transfer, Work
 from axon_mlir.targets import Device
 
 Generation = Literal["hardware", "software", "static"]
@@ -25,6 +27,7 @@ LOOKAHEAD = 48
 """Instructions of a queue that the compiler's scheduler looks at (the study's figure; 8 to 512 differ little)."""
 
 TENSOR = "tensor"
+INFINITE = float("inf")
 
 FREE_FUNCTIONS = frozenset({"", "identity", "square", "abs", "relu", "sign"})
 """Functions that need no activation table of their own."""
@@ -117,8 +120,7 @@ class Model:
         return Cost(first, issue, self.ns("dma_wait"), parts=parts)
 
 
-@dataclass(frozen=True)
-class Span:
+class Span(NamedTuple):
     """When an instruction starts, lets its queue go, and when its results are visible; nanoseconds."""
 
     start: float
@@ -133,53 +135,135 @@ class Schedule:
 
     trace: Trace
     queues: tuple[str, ...]
-    spans: tuple[Span, ...]
-    waits: tuple[int, ...]
+    starts: Sequence[float]
+    ends: Sequence[float]
+    visible: Sequence[float]
+    waits: Sequence[int]
     moving: dict[int, float]
     core_ns: float
     total_ns: float
     latency_ns: float
 
     @cached_property
+    def spans(self) -> tuple[Span, ...]:
+        """The times of each instruction."""
+        return tuple(map(Span, self.starts, self.ends, self.visible))
+
+    @cached_property
     def busy(self) -> dict[str, float]:
         """Nanoseconds that each queue is at work."""
         out: dict[str, float] = dict.fromkeys(self.queues, 0.0)
-        for queue, span in zip(self.queues, self.spans, strict=True):
-            out[queue] += span.end - span.start
+        for queue, start, end in zip(self.queues, self.starts, self.ends, strict=True):
+            out[queue] += end - start
         return out
 
 
-def dependencies(issued: Sequence[Issued], queues: Sequence[str]) -> list[list[int]]:
+def dependencies(trace: Trace, queues: Sequence[str], device: Device) -> list[list[int]]:
     """For each instruction the earlier ones that it must wait for: what it reads was written by them, or, across queues
     and for DMA, what it writes was read or written. The matrix engine never waits for itself: it works in order."""
-    histories: dict[int, dict[tuple[int, int], list[tuple[Box, int, bool]]]] = {}
+    moves = [one.work.transfer is not None for one in trace.issued]
+    written = {access.tensor for one in trace.issued for access in one.writes}
+    moved, parts = mover(trace, device), _Parts()
+    writer, readers, meeting, covered = parts.writer, parts.readers, parts.meeting, parts.covered
+    # A part of a tensor is one object most of the time, and hashing it is slow. What nothing writes has no part.
+    known: dict[int, int] = {}
     out: list[list[int]] = []
-    for number, one in enumerate(issued):
-        queue, moves = queues[number], one.work.transfer is not None
-        found: set[int] = set()
+    for number, one in enumerate(trace.issued):
+        queue, moving = queues[number], moves[number]
+        found: list[int] = []
         for access in one.reads:
-            for rows, entries in histories.get(access.tensor, {}).items():
-                if rows[0] < access.box[1] and access.box[0] < rows[1]:
-                    for box, earlier, writes in entries:
-                        if writes and access.meets(box) and not queue == queues[earlier] == TENSOR:
-                            found.add(earlier)
+            part = known.get(id(access))
+            if part is None:
+                part = known[id(access)] = parts.number(moved(access)) if access.tensor in written else -1
+            if part >= 0:
+                for other in meeting[part]:
+                    earlier = writer[other]
+                    if earlier >= 0 and not queue == queues[earlier] == TENSOR:
+                        found.append(earlier)
         for access in one.writes:
-            for rows, entries in histories.get(access.tensor, {}).items():
-                if rows[0] < access.box[1] and access.box[0] < rows[1]:
-                    for box, earlier, _ in entries:
-                        apart = queue != queues[earlier] or moves or issued[earlier].work.transfer is not None
-                        if apart and access.meets(box):
-                            found.add(earlier)
+            part = known.get(id(access))
+            if part is None:
+                part = known[id(access)] = parts.number(moved(access))
+            for other in meeting[part]:
+                earlier = writer[other]
+                if earlier >= 0 and (moving or moves[earlier] or queues[earlier] != queue):
+                    found.append(earlier)
+                if readers[other]:
+                    found += [e for e in readers[other] if moving or moves[e] or queues[e] != queue]
         for access in one.reads:
-            history = histories.setdefault(access.tensor, {})
-            history.setdefault(access.box[:2], []).append((access.box, number, False))
+            part = known[id(access)]
+            if part >= 0:
+                readers[part].append(number)
         for access in one.writes:
-            history = histories.setdefault(access.tensor, {})
-            for rows in [r for r in history if access.box[0] <= r[0] and r[1] <= access.box[1]]:
-                history[rows] = [entry for entry in history[rows] if not access.covers(entry[0])]
-            history.setdefault(access.box[:2], []).append((access.box, number, True))
-        out.append(sorted(found))
+            part = known[id(access)]
+            for other in covered[part]:
+                writer[other] = -1
+                if readers[other]:
+                    readers[other] = []
+            writer[part] = number
+        out.append(sorted(set(found)) if len(found) > 1 else found)
     return out
+
+
+class _Parts:
+    """The parts of tensors that a trace touches, each once, and who touched them last."""
+
+    def __init__(self) -> None:
+        self.numbers: dict[Access, int] = {}
+        self.by_rows: dict[int, dict[tuple[int, int], _Columns]] = {}
+        self.meeting: list[list[int]] = []
+        """The parts that share a byte with each, itself among them."""
+        self.covered: list[list[int]] = []
+        """Those of them of which nothing is outside."""
+        self.writer: list[int] = []
+        self.readers: list[list[int]] = []
+        """Who read a part since it was written."""
+
+    def number(self, access: Access) -> int:
+        """The number of a part."""
+        found = self.numbers.get(access)
+        return self._add(access) if found is None else found
+
+    def _add(self, access: Access) -> int:
+        number = self.numbers[access] = len(self.writer)
+        low, high = rows = access.box[:2]
+        groups = self.by_rows.setdefault(access.tensor, {})
+        groups.setdefault(rows, _Columns()).add(number, access)
+        near = (columns for (start, end), columns in groups.items() if start < high and low < end)
+        meeting = [pair for columns in near for pair in columns.meeting(access)]
+        for n, other in meeting:
+            if n != number:
+                self.meeting[n].append(number)
+                if other.covers(access.box):
+                    self.covered[n].append(number)
+        self.meeting.append([n for n, _ in meeting])
+        self.covered.append([n for n, other in meeting if access.covers(other.box)])
+        self.writer.append(-1)
+        self.readers.append([])
+        return number
+
+
+class _Columns:
+    """Parts over the same rows, by where their bytes begin."""
+
+    def __init__(self) -> None:
+        self.begins: list[int] = []
+        self.parts: list[tuple[int, Access]] = []
+        self.widest = 0
+
+    def add(self, number: int, access: Access) -> None:
+        """One more part."""
+        _, _, begin, end = access.box
+        at = bisect_right(self.begins, begin)
+        self.begins.insert(at, begin)
+        self.parts.insert(at, (number, access))
+        self.widest = max(self.widest, end - begin)
+
+    def meeting(self, access: Access) -> list[tuple[int, Access]]:
+        """Those that share a byte of a row with another part."""
+        _, _, begin, end = access.box
+        some = self.parts[bisect_right(self.begins, begin - self.widest) : bisect_left(self.begins, end)]
+        return [pair for pair in some if pair[1].box[3] > begin]
 
 
 def replay(
@@ -199,13 +283,16 @@ def replay(
     """
     model = Model(device, generation)
     queues = tuple(model.queue(one.work) for one in trace.issued)
-    known = dependencies(trace.issued, queues) if waits_for is None else waits_for
+    known = dependencies(trace, queues, device) if waits_for is None else waits_for
     run = _Run(model, [one.work for one in trace.issued], queues, known, phase)
-    run.all(LOOKAHEAD if reorder else 1)
-    spans = tuple(span for span in run.spans if span is not None)
-    core = max((span.visible for span in spans), default=0.0)
+    if reorder or len({queue for queue, one in zip(queues, trace.issued, strict=True) if one.work.transfer}) > 1:
+        run.all(LOOKAHEAD if reorder else 1)
+    else:
+        run.in_order()
+    core = max(run.visible, default=0.0)
     total = model.ns("kernel_start") + core + model.ns("kernel_end")
-    return Schedule(trace, queues, spans, tuple(run.last), run.moving, core, total, core + model.ns("kernel_latency"))
+    latency = core + model.ns("kernel_latency")
+    return Schedule(trace, queues, run.starts, run.ends, run.visible, run.last, run.moving, core, total, latency)
 
 
 class _Clock:
@@ -250,7 +337,11 @@ class _Clock:
 
 
 class _Run:
-    """The state of all queues."""
+    """The state of all queues.
+
+    Each queue looks at its first `lookahead` instructions that are not taken yet. Those of them that are ready wait in
+    one of two heaps: by the time at which they may start, or, once the queue could start them, by their place.
+    """
 
     def __init__(
         self,
@@ -263,128 +354,124 @@ class _Run:
         # Works of one kind are one object most of the time, and hashing them is slow.
         known: dict[int, Cost] = {}
         self.costs = [known.get(id(work)) or known.setdefault(id(work), model.cost(work)) for work in works]
-        self.queues = queues
+        self.names = sorted(set(queues))
+        at = {name: n for n, name in enumerate(self.names)}
+        self.queue_of = [at[name] for name in queues]
         self.waits_for = waits_for
         self.clock = _Clock(model, phase)
         self.drain = model.ns("drain")
         self.load = model.ns("activation_table_load")
-        self.free: dict[str, float] = dict.fromkeys(queues, 0.0)
-        self.spans: list[Span | None] = [None] * len(works)
+        hop, into = model.ns("semaphore"), model.ns("semaphore_to_tensor")
+        self.hops = [into if name == TENSOR else hop for name in self.names]
+        self.starts, self.ends, self.visible = ([0.0] * len(works) for _ in range(3))
         self.last = [-1] * len(works)
-        self.engines: dict[int, float] = {}
+        self.engines = [0.0] * model.device.limits["dma_engines"]
         """When each DMA engine is free."""
         self.moving: dict[int, float] = {}
         self.table = ""
         """The activation table that is loaded."""
-        hop, into = model.ns("semaphore"), model.ns("semaphore_to_tensor")
-        self.hops = {queue: into if queue == TENSOR else hop for queue in self.free}
+
+    def in_order(self) -> None:
+        """Give every instruction its time, in source order: no two queues share the DMA engines."""
+        costs, visible, last, hops, waits_for = self.costs, self.visible, self.last, self.hops, self.waits_for
+        free = [0.0] * len(self.names)
+        for number, queue in enumerate(self.queue_of):
+            hop, latest = hops[queue], 0.0
+            for earlier in waits_for[number]:
+                at = visible[earlier] if costs[earlier].parts else visible[earlier] + hop
+                if at > latest:
+                    latest, last[number] = at, earlier
+            own = free[queue]
+            free[queue] = self._take(number, costs[number], latest if latest > own else own, own)
 
     def all(self, lookahead: int) -> None:
-        """Give every instruction its time, in the order of time."""
-        members: dict[str, list[int]] = {queue: [] for queue in self.free}
-        users: list[list[int]] = [[] for _ in self.costs]
-        left = [len(found) for found in self.waits_for]
-        for number, queue in enumerate(self.queues):
+        """Give every instruction its time, in the order of time; of two queues that go on at once, by their names."""
+        queue_of, costs, waits_for = self.queue_of, self.costs, self.waits_for
+        visible, last, hops = self.visible, self.last, self.hops
+        count = len(self.names)
+        members: list[list[int]] = [[] for _ in range(count)]
+        place = [0] * len(costs)
+        users: list[list[int]] = [[] for _ in costs]
+        left = list(map(len, waits_for))
+        for number, queue in enumerate(queue_of):
+            place[number] = len(members[queue])
             members[queue].append(number)
-            for earlier in self.waits_for[number]:
+            for earlier in waits_for[number]:
                 users[earlier].append(number)
-        lines = {queue: _Line(numbers, lookahead) for queue, numbers in members.items()}
-        for line in lines.values():
-            for number in line.admit():
-                if left[number] == 0:
-                    line.ready(number, self._ready(number))
-        free = self.free
-        for _ in self.costs:
-            start, queue = min((line.start(free[q]), q) for q, line in lines.items() if line.able or line.waiting)
-            line = lines[queue]
-            number = line.take(start)
-            self.spans[number] = span = self._span(number, queue, start)
-            free[queue] = span.end
+        free = [0.0] * count
+        first = [0] * count
+        """Place of the first instruction that is not taken."""
+        taken = [bytearray(len(own) + 1) for own in members]
+        waiting: list[list[tuple[float, int]]] = [[] for _ in range(count)]
+        able: list[list[int]] = [[] for _ in range(count)]
+        # When each queue can go on: infinite while nothing in view is ready.
+        ahead = [INFINITE] * count
+
+        def ready(number: int, queue: int) -> None:
+            hop, latest = hops[queue], 0.0
+            for earlier in waits_for[number]:
+                at = visible[earlier] if costs[earlier].parts else visible[earlier] + hop
+                if at > latest:
+                    latest, last[number] = at, earlier
+            heappush(waiting[queue], (latest, number))
+            if not able[queue]:
+                ahead[queue] = max(free[queue], waiting[queue][0][0])
+
+        for queue, own in enumerate(members):
+            for number in own[:lookahead]:
+                if not left[number]:
+                    ready(number, queue)
+        for _ in costs:
+            start = min(ahead)
+            queue = ahead.index(start)
+            mine, late = able[queue], waiting[queue]
+            while late and late[0][0] <= start:
+                heappush(mine, heappop(late)[1])
+            number = heappop(mine)
+            end = self._take(number, costs[number], start, free[queue])
+            free[queue] = end
+            ahead[queue] = end if mine else max(end, late[0][0]) if late else INFINITE
+            own, gone, head = members[queue], taken[queue], first[queue]
+            gone[place[number]] = 1
+            before = head
+            while gone[head]:
+                head += 1
+            first[queue] = head
             for user in users[number]:
                 left[user] -= 1
-                if left[user] == 0:
-                    other = lines[self.queues[user]]
-                    if user in other.admitted:
-                        other.ready(user, self._ready(user))
-            for fresh in line.admit():
-                if left[fresh] == 0:
-                    line.ready(fresh, self._ready(fresh))
+                if not left[user]:
+                    other = queue_of[user]
+                    if place[user] < (before if other == queue else first[other]) + lookahead:
+                        ready(user, other)
+            for fresh in own[before + lookahead : head + lookahead]:
+                if not left[fresh]:
+                    ready(fresh, queue)
 
-    def _ready(self, number: int) -> float:
-        """When all that an instruction waits for is visible to its queue."""
-        hop = self.hops[self.queues[number]]
-        latest = 0.0
-        for earlier in self.waits_for[number]:
-            span = self.spans[earlier]
-            assert span is not None
-            at = span.visible if self.costs[earlier].parts else span.visible + hop
-            if at > latest:
-                latest, self.last[number] = at, earlier
-        return latest
-
-    def _span(self, number: int, queue: str, start: float) -> Span:
-        cost = self.costs[number]
+    def _take(self, number: int, cost: Cost, start: float, free: float) -> float:
+        """Run an instruction from a start on; when its queue may go on."""
         if cost.parts:
-            engines, first = self.engines, start + cost.stream
+            engines, moving, first = self.engines, self.moving, start + cost.stream
             finish = first
             for engine, after, takes in cost.parts:
-                end = engines[engine] = max(engines.get(engine, 0.0), first + after) + takes
-                self.moving[engine] = self.moving.get(engine, 0.0) + takes
-                finish = max(finish, end)
-            return Span(start, start + cost.interval, finish + cost.latency)
-        if queue == TENSOR:
-            if start > self.free[queue]:
+                begin = first + after
+                end = engines[engine] = (begin if begin > engines[engine] else engines[engine]) + takes
+                moving[engine] = moving.get(engine, 0.0) + takes
+                if end > finish:
+                    finish = end
+            end, seen = start + cost.interval, finish + cost.latency
+        elif cost.cycles:
+            if start > free:
                 start += cost.exposed
             end = self.clock.work(start, cost.cycles, cost.weight) + cost.interval
-            return Span(start, end, end + cost.latency + self.drain / self.clock.speed)
-        if cost.table and cost.table != self.table:
-            # The first one is loaded before the body begins.
-            start += self.load if self.table else 0.0
-            self.table = cost.table
-        return Span(start, start + cost.interval, start + cost.latency)
-
-
-class _Line:
-    """What of one queue is not scheduled yet: the first so many may be taken once they are ready."""
-
-    def __init__(self, numbers: Sequence[int], lookahead: int):
-        self.numbers = numbers
-        self.lookahead = lookahead
-        self.admitted: set[int] = set()
-        self.taken: set[int] = set()
-        self.first = self.next = 0
-        self.waiting: list[tuple[float, int]] = []
-        """Ready at a time."""
-        self.able: list[int] = []
-        """Ready when the queue is free."""
-
-    def admit(self) -> list[int]:
-        """The instructions that come into view."""
-        while self.first < len(self.numbers) and self.numbers[self.first] in self.taken:
-            self.taken.discard(self.numbers[self.first])
-            self.first += 1
-        end = min(len(self.numbers), self.first + self.lookahead)
-        fresh = list(self.numbers[self.next : end])
-        self.next = max(self.next, end)
-        self.admitted.update(fresh)
-        return fresh
-
-    def ready(self, number: int, at: float) -> None:
-        """An instruction in view may start at a time."""
-        heapq.heappush(self.waiting, (at, number))
-
-    def start(self, free: float) -> float:
-        """When the queue can go on."""
-        return free if self.able else max(free, self.waiting[0][0])
-
-    def take(self, start: float) -> int:
-        """The oldest instruction that is ready by then."""
-        while self.waiting and self.waiting[0][0] <= start:
-            heapq.heappush(self.able, heapq.heappop(self.waiting)[1])
-        number = heapq.heappop(self.able)
-        self.admitted.discard(number)
-        self.taken.add(number)
-        return number
+            seen = end + cost.latency + self.drain / self.clock.speed
+        else:
+            if cost.table and cost.table != self.table:
+                # The first one is loaded before the body begins.
+                start += self.load if self.table else 0.0
+                self.table = cost.table
+            end, seen = start + cost.interval, start + cost.latency
+        self.starts[number], self.ends[number], self.visible[number] = start, end, seen
+        return end
 
 
 __all__ = ["LOOKAHEAD", "Cost", "Generation", "Model", "Schedule", "Span", "dependencies", "replay"]

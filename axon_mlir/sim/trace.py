@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 Box = tuple[int, int, int, int]
 """Rows from and to, bytes of a row from and to: of partitions on chip, of the innermost axis in HBM."""
@@ -47,8 +48,7 @@ class Work:
     transfer: Transfer | None = None
 
 
-@dataclass(frozen=True)
-class Access:
+class Access(NamedTuple):
     """Part of a tensor."""
 
     tensor: int
@@ -75,12 +75,23 @@ class Issued:
     writes: tuple[Access, ...]
 
 
+@dataclass(frozen=True)
+class Buffer:
+    """A tensor: what it is called, its memory, the bytes that it has of a partition, and, where the kernel chooses, its
+    first partition and byte."""
+
+    label: str
+    space: str
+    size: int = 0
+    address: tuple[int, int] | None = None
+
+
 @dataclass
 class Trace:
-    """Instructions in source order, and what tensors are called."""
+    """Instructions in source order, and the tensors that they touch."""
 
     issued: list[Issued] = field(default_factory=list[Issued])
-    tensors: dict[int, str] = field(default_factory=dict[int, str])
+    tensors: dict[int, Buffer] = field(default_factory=dict[int, Buffer])
 
 
 def box_of(start: int, shape: Sequence[int], strides: Sequence[int], item: int, row: int) -> Box:
@@ -105,4 +116,4 @@ def box_of(start: int, shape: Sequence[int], strides: Sequence[int], item: int, 
     return first, first + rows + 1, inside, inside + wide + item
 
 
-__all__ = ["Access", "Box", "Issued", "Trace", "Transfer", "Work", "box_of"]
+__all__ = ["Access", "Box", "Buffer", "Issued", "Trace", "Transfer", "Work", "box_of"]

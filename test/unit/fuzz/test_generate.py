@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import random
 from collections import Counter
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 from audit import cases
 
-from axon_mlir.fuzz.draft import Draft
+from axon_mlir.fuzz.draft import Draft, Made
 from axon_mlir.fuzz.generate import generate
 from axon_mlir.fuzz.operators import RULES
 from axon_mlir.fuzz.program import FLOATS, Input, Program, Step, operations
@@ -59,8 +60,6 @@ def test_programs_are_of_all_operators_types_and_ranks(programs: list[Program]) 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
 def test_each_rule_makes_statements_that_numpy_takes(rule: object) -> None:
-    import random
-
     taken = 0
     for seed in range(60):
         draft = Draft(random.Random(seed), "f32", (3, 4, 6))
@@ -71,6 +70,14 @@ def test_each_rule_makes_statements_that_numpy_takes(rule: object) -> None:
             if made is not None:
                 taken += draft.take(made)
     assert taken >= 40
+
+
+def test_a_statement_that_does_not_fit_into_memory_is_not_taken() -> None:
+    draft = Draft(random.Random(1), "f32", (3, 4, 6))
+    x = draft.input((1 << 20,))
+    # 2^40 elements.
+    assert not draft.take(Made(f"np.outer({x.name}, {x.name})", (x,)))
+    assert draft.take(Made(f"{x.name}[:4] + 1", (x,)))
 
 
 def test_programs_are_traced_to_what_numpy_computes(programs: list[Program], tmp_path: Path) -> None:
