@@ -2,12 +2,13 @@
 """From a program in tensor_hl to a kernel: every stage in order, each one proved or checked before the next.
 
 A stage that is refuted or unknown raises `StageFailed`; there is no kernel then. A program with choices is compiled
-once for each of its structures, each with a folder and kernel of its own; the first that passes with the fewest
-instructions is chosen.
+once for each of its structures, each with a folder and kernel of its own; of those that pass, the one that is predicted
+to be the fastest is chosen, or, where the device's time is not modelled, the one with the fewest instructions.
 """
 
 from __future__ import annotations
 
+import math
 import shutil
 import time
 from collections.abc import Generator, Mapping
@@ -26,6 +27,7 @@ from xdsl.utils.exceptions import PassFailedException
 from axon_mlir.autotune.exact_check import Execute, Work, check_kernel
 from axon_mlir.autotune.gate import GateFailed, GateReport, Program, check_numerics
 from axon_mlir.autotune.inputs import integers_of, proxy_sizes, tile_steps
+from axon_mlir.autotune.prediction import predict
 from axon_mlir.autotune.runner import Runner
 from axon_mlir.autotune.symbolic_check import prove_kernel
 from axon_mlir.dialects.nu import ChoiceOp
@@ -112,6 +114,8 @@ class Structure:
     parameters: Mapping[str, int] = field(default_factory=dict[str, int])
     kernel: Path | None = None
     numeric: GateReport | None = None
+    time: Mapping[str, Any] | None = None
+    """What the kernel is predicted to take, where the device's time is modelled."""
     error: AxonError | None = None
 
     @property
@@ -129,14 +133,32 @@ class Structure:
         run = self.run
         if run is None:
             return {}
+        times = dict(self.time or {})
+        busy: Mapping[str, float] = times.pop("busy_us", {})
         return {
             "instructions": run.instructions,
             "dma_bytes": run.dma_bytes,
             "dma_descriptors": run.dma_descriptors,
-            "engines": {name: {"instructions": count} for name, count in sorted(run.engines.items())},
+            "engines": engines_entry(run.engines, busy),
             "sbuf_peak_bytes": run.sbuf_peak_bytes,
             "psum_peak_banks": run.psum_peak_banks,
+            **times,
         }
+
+    @property
+    def cost(self) -> float:
+        """What is compared: the predicted time, or the number of instructions."""
+        if self.time is not None:
+            return float(self.time["predicted_us"])
+        return float(self.run.instructions) if self.run is not None else math.inf
+
+
+def engines_entry(counts: Mapping[str, int], busy_us: Mapping[str, float]) -> dict[str, dict[str, float]]:
+    """`engines` of a report: instructions of each, and how long it is at work, where that is known."""
+    return {
+        name: {"instructions": counts.get(name, 0), **({"busy_us": busy_us[name]} if name in busy_us else {})}
+        for name in sorted({*counts, *busy_us})
+    }
 
 
 @dataclass
@@ -154,9 +176,8 @@ class Compilation:
 
     @property
     def chosen(self) -> Structure | None:
-        """The structure that passed with the fewest instructions, the first of equals."""
-        done = [s for s in self.structures if s.done]
-        return min(done, key=lambda s: s.run.instructions if s.run is not None else 0, default=None)
+        """The structure that passed and costs least, the first of equals."""
+        return min((s for s in self.structures if s.done), key=lambda s: s.cost, default=None)
 
     def all_stages(self) -> list[Stage]:
         """The stages that led to the chosen kernel (or to the first structure, if there is none)."""
@@ -177,6 +198,8 @@ class Compiler:
     """How the kernel is executed exactly."""
     work: Work = field(default_factory=Work)
     """How large the sizes of that may be."""
+    timed: bool = True
+    """Whether the time of kernels is predicted."""
 
     def compile(self, module: ModuleOp, trace_seconds: float | None = None) -> Compilation:
         """Compile a module with one function in tensor_hl; `trace_seconds` is what it took to get it.
@@ -274,6 +297,9 @@ class Compiler:
             failed = GateFailed(structure.numeric)
             raise StageFailed(NUMERIC, failed.message, ExitCode.FAILED) from failed
         structure.kernel = kernel
+        if self.timed:
+            self.observer.detail("predicting the time")
+            structure.time = predict(kernel, kernel_name(program), program, values, self.device)
 
     def _numeric(self, program: Program, full: Mapping[str, int], proxy: Mapping[str, int]) -> GateReport:
         """The gate; a kernel that does not even run fails it."""

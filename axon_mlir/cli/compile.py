@@ -312,6 +312,7 @@ class View(Observer):
         lines = [
             ("numeric", chosen.numeric.summary()),
             ("kernel", f"{_instructions(chosen.counts())}, {done.device}"),
+            *([("time", _predicted(chosen.time))] if chosen.time is not None else []),
             ("total", f"{done.seconds:.1f} s"),
             ("written", str(target / "kernel.py")),
         ]
@@ -324,15 +325,25 @@ class View(Observer):
         for title in ("structure", "variant", "outcome"):
             table.add_column(title)
         table.add_column("instructions", justify="right")
+        table.add_column("predicted us", justify="right")
         for structure in done.structures:
             variant = ", ".join(f"{k} {v}" for k, v in structure.picks.items())
             outcome = "passed" if structure.done else structure.error.message if structure.error else "failed"
             outcome = f"{outcome}, chosen" if structure is chosen else outcome
-            table.add_row(structure.name, variant, outcome, str(structure.counts().get("instructions", "")))
+            time = f"{structure.time['predicted_us']:.1f}" if structure.time is not None else ""
+            table.add_row(structure.name, variant, outcome, str(structure.counts().get("instructions", "")), time)
         self.console.print(table)
         self.console.print()
 
 
 def _instructions(counts: Mapping[str, Any]) -> str:
-    engines = ", ".join(f"{name} {entry['instructions']}" for name, entry in counts.get("engines", {}).items())
+    counted = {name: entry["instructions"] for name, entry in counts.get("engines", {}).items()}
+    engines = ", ".join(f"{name} {count}" for name, count in counted.items() if count)
     return f"{counts.get('instructions', 0)} instructions ({engines}), {counts.get('dma_bytes', 0)} bytes moved"
+
+
+def _predicted(time: Mapping[str, Any]) -> str:
+    return (
+        f"predicted {time['predicted_us']:.1f} us, in source order {time['predicted_order_us']:.1f} us; "
+        f"{time['binding']} binds"
+    )

@@ -17,12 +17,13 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from axon_mlir.autotune.compilation import engines_entry
 from axon_mlir.cli.arguments import add_device_argument, add_output_arguments
 from axon_mlir.cli.process import emit_json, wants_color
 from axon_mlir.errors import AxonError, ExitCode
 from axon_mlir.sim import Argument, HardwareViolation, RandomArray, RunResult, dtype_of, run_kernel
 from axon_mlir.sim.runner import DEFAULT_MEMORY_BYTES, DEFAULT_TIMEOUT
-from axon_mlir.sim.timing import Generation
+from axon_mlir.sim.timing import Generation, is_modelled
 from axon_mlir.targets.loader import load_device
 
 if TYPE_CHECKING:
@@ -56,6 +57,11 @@ def register(subparsers: Subparsers) -> None:
         "--trace", metavar="FILE.json", type=Path, help="where to write the predicted schedule, for Perfetto or Chrome"
     )
     parser.add_argument(
+        "--timing-only",
+        action="store_true",
+        help="predict the time from the shapes: no values are computed, and no rule about values is checked",
+    )
+    parser.add_argument(
         "--out", metavar="FILE.npy", action="append", default=[], help="where to write an output (in order, repeatable)"
     )
     add_output_arguments(parser)
@@ -64,6 +70,12 @@ def register(subparsers: Subparsers) -> None:
 def run(args: Namespace) -> int:
     """Run the kernel, write what was asked for, and report."""
     path, function = _kernel(args.kernel)
+    timed = _generation(args)
+    if args.timing_only and (args.out or timed is None):
+        option = "--out" if args.out else f"--device {args.device}, whose time is not modelled"
+        raise AxonError(
+            f"--timing-only computes no outputs, and nothing but a time: {option}", accepted="--device trn2"
+        )
     arguments = [parse_argument(text) for text in args.arguments]
     try:
         result = run_kernel(
@@ -71,10 +83,11 @@ def run(args: Namespace) -> int:
             function,
             arguments,
             device=args.device,
+            domain="shapes" if args.timing_only else "float",
             seed=args.seed,
             timeout=args.timeout,
             memory_bytes=DEFAULT_MEMORY_BYTES,
-            timed=_generation(args),
+            timed=timed,
             trace=args.trace,
         )
     except HardwareViolation as violation:
@@ -93,7 +106,7 @@ GENERATIONS: dict[str, Generation] = {"hw": "hardware", "sw": "software", "stati
 
 def _generation(args: Namespace) -> Generation | None:
     """Who makes descriptors; None where the device's time is not modelled."""
-    modelled = "kernel_start" in load_device(args.device).constants
+    modelled = is_modelled(load_device(args.device))
     if args.trace is not None and not modelled:
         raise AxonError("--trace: the time of this device is not modelled", where=args.device, accepted="--device trn2")
     return GENERATIONS[args.dge] if modelled else None
@@ -141,7 +154,7 @@ def _write_outputs(result: RunResult, files: Sequence[str]) -> None:
 def _report(result: RunResult) -> dict[str, Any]:
     return {
         "instructions": result.instructions,
-        "engines": _engines(result),
+        "engines": engines_entry(result.engines, {} if result.time is None else result.time["busy_us"]),
         "dma": {"bytes": result.dma_bytes, "descriptors": result.dma_descriptors},
         "sbuf_peak_bytes": result.sbuf_peak_bytes,
         "psum_peak_banks": result.psum_peak_banks,
@@ -153,18 +166,6 @@ def _report(result: RunResult) -> dict[str, Any]:
 def _times(result: RunResult) -> dict[str, Any]:
     """The predicted time, with what each engine is at work added to its instructions."""
     return {} if result.time is None else {key: value for key, value in result.time.items() if key != "busy_us"}
-
-
-def _engines(result: RunResult) -> dict[str, dict[str, float]]:
-    busy: dict[str, float] = {} if result.time is None else result.time["busy_us"]
-    names = sorted({*result.engines, *busy})
-    return {
-        name: {
-            "instructions": result.engines.get(name, 0),
-            **({"busy_us": busy[name]} if name in busy else {}),
-        }
-        for name in names
-    }
 
 
 def _violation(violation: HardwareViolation) -> dict[str, Any]:

@@ -179,7 +179,9 @@ def _verdict(program: Program, folder: Path, device: str, progress: Progress) ->
     runner = _Inline()
     # Compiling changes the module.
     source = function_of(module).clone()
-    compiler = Compiler(device, runner, folder / "out", observer=progress, execute=run_here, work=WORK)
+    # Everything is in this process, which has limits: no time is predicted, which takes another one.
+    folder = folder / "out"
+    compiler = Compiler(device, runner, folder, observer=progress, execute=run_here, work=WORK, timed=False)
     try:
         compiler.compile(module)
     except StageFailed as failure:

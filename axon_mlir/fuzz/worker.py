@@ -108,7 +108,11 @@ def serve(connection: Connection, settings: Settings) -> None:
     os.environ[SWITCH] = "off"
     with long_run():
         while True:
-            number: int | None = connection.recv()
+            try:
+                number: int | None = connection.recv()
+            except EOFError:
+                # The campaign has another worker in this one's place, and ends it.
+                return
             if number is None:
                 return
             connection.send(try_number(number, settings))

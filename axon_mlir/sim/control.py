@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from axon_mlir.sim.failures import Misuse
-from axon_mlir.sim.memory import WRITTEN, Register, Tensor, dynamic
+from axon_mlir.sim.memory import WRITTEN, Register, Tensor, dynamic, integer_of
 
 
 def register_alloc(x: int | None = None) -> Register:
@@ -28,7 +28,7 @@ def register_move(dst: Register, src: int | Register) -> None:
 def register_load(dst: Register, src: Tensor) -> None:
     """The one integer of a tensor into a register."""
     if src.storage.space == "hbm" and src.data.size == 1:
-        dst.value = int(src.data.reshape(-1)[0])
+        dst.value = integer_of(src)
     else:
         dst.value = dynamic(src)
 

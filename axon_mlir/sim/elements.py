@@ -22,6 +22,8 @@ class Elements(Protocol):
 
     exact: bool
     """No float type rounds; numbers of the kernel are exact."""
+    computes: bool
+    """Elements have values: without them a run only finds out which instructions there are."""
 
     def within(self, ranges: Mapping[str, FunctionRange], *, wide: bool) -> Domain:
         """The domain in which a meaning is evaluated, where these functions are valid only in these ranges.
@@ -77,6 +79,7 @@ class FloatElements:
     """Storage in the tensors' types, arithmetic in float32, one rounding of a result."""
 
     exact = False
+    computes = True
 
     def __init__(self) -> None:
         self._domain = domains.Floats(np.float32)
@@ -102,11 +105,21 @@ class FloatElements:
         return dtype.round(values)
 
 
+class ShapeElements(FloatElements):
+    """Storage in the tensors' types, and nothing in it."""
+
+    computes = False
+
+    def load(self, values: NDArray[Any], dtype: DType) -> NDArray[Any]:
+        return np.zeros(values.shape, dtype.numpy)
+
+
 class FieldElements:
     """Members of a prime field: a rational is its numerator over its denominator. Integer types do not round: a
     program that rounds is not evaluated in a field."""
 
     exact = True
+    computes = True
 
     def __init__(self) -> None:
         self._domain = domains.Field()
@@ -145,6 +158,7 @@ class RationalElements:
     """Exact rationals, one Python object an element."""
 
     exact = True
+    computes = True
 
     def __init__(self) -> None:
         self._domain = domains.Rationals()
@@ -180,11 +194,13 @@ def _residue(number: Fraction, prime: int) -> int:
 
 
 def elements(name: str) -> Elements:
-    """The elements of a run's domain: `float`, `field` or `rational`."""
+    """The elements of a run's domain: `float`, `field`, `rational`, or `shapes`, which have no values."""
     if name == "float":
         return FloatElements()
     if name == "field":
         return FieldElements()
     if name == "rational":
         return RationalElements()
-    raise ValueError(f"domain {name!r}; accepted: float, field, rational")
+    if name == "shapes":
+        return ShapeElements()
+    raise ValueError(f"domain {name!r}; accepted: float, field, rational, shapes")

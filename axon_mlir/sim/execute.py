@@ -64,7 +64,7 @@ def execute(
         except Exception as error:
             raise _raised(error, machine) from error
         sbuf, banks = machine.peaks()
-        outputs = machine.outputs(returned)
+        outputs = machine.outputs(returned) if machine.elements.computes else []
     return RunResult(
         outputs=tuple(output.data.copy() for output in outputs),
         dtypes=tuple(output.dtype.name for output in outputs),
@@ -155,7 +155,9 @@ def _choose(module: ModuleType, function: str | None, path: Path) -> Kernel:
 def _argument(machine: Machine, kernel: Kernel, position: int, value: Any, seed: int) -> Any:
     name = kernel.parameter(position)
     if isinstance(value, RandomArray):
-        return machine.argument(value.values(seed, position), dtype_of(value.dtype), name)
+        dtype = dtype_of(value.dtype)
+        known = machine.elements.computes
+        return machine.argument(value.values(seed, position) if known else value.empty(), dtype, name)
     if isinstance(value, TypedArray):
         return machine.argument(value.values, dtype_of(value.dtype), name)
     if isinstance(value, (np.ndarray, np.generic)):

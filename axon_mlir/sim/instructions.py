@@ -130,11 +130,32 @@ class BoundInstruction:
         number = machine.begin()
         machine.engines[plan.engine] += 1
         machine.applied["instruction"] += 1
+        if elements.computes:
+            self._compute(plan, arguments)
+        for _, operand in plan.operands:
+            operand.get(arguments).storage.life.last_use = number
+        for result in plan.results:
+            tensor: Tensor = result.get(arguments)
+            tensor.storage.mark(tensor.data, plan.state)
+            life = tensor.storage.life
+            if life.first_use < 0:
+                life.first_use = number
+            life.last_use = number
+        size, descriptors = plan.dma
+        if descriptors:
+            machine.transfer(size, descriptors)
+        if machine.trace is not None:
+            reads = tuple(machine.access(tile.get(arguments)) for _, tile in plan.operands)
+            writes = tuple(machine.access(tile.get(arguments)) for tile in plan.results)
+            machine.trace.issued.append(Issued(plan.work, machine.lines[number], reads, writes))
+
+    def _compute(self, plan: _Plan, arguments: Mapping[str, Any]) -> None:
+        """Read the operands, which something must have written, and write the results."""
+        machine, elements = self.machine, self.machine.elements
         values: dict[str, Any] = {}
         for (name, operand), accumulates in zip(plan.operands, plan.accumulates, strict=True):
             tensor: Tensor = operand.get(arguments)
             self._check_written(tensor, name, accumulates)
-            tensor.storage.life.last_use = number
             data = tensor.data if plan.copies else elements.read(tensor.data, operand.dtype, plan.domain)
             values[name] = data.reshape(operand.shape)
         for name in plan.identities:
@@ -154,18 +175,6 @@ class BoundInstruction:
             tensor = result.get(arguments)
             stored = value if plan.copies else elements.write(value, result.dtype)
             tensor.data[...] = stored.reshape(tensor.data.shape)
-            tensor.storage.mark(tensor.data, plan.state)
-            life = tensor.storage.life
-            if life.first_use < 0:
-                life.first_use = number
-            life.last_use = number
-        size, descriptors = plan.dma
-        if descriptors:
-            machine.transfer(size, descriptors)
-        if machine.trace is not None:
-            reads = tuple(machine.access(tile.get(arguments)) for _, tile in plan.operands)
-            writes = tuple(machine.access(tile.get(arguments)) for tile in plan.results)
-            machine.trace.issued.append(Issued(plan.work, machine.lines[number], reads, writes))
 
     def _check_identity(self, name: str, value: Any) -> None:
         """Refuse another matrix where the instruction computes something else with it than it says."""

@@ -121,7 +121,8 @@ class Machine:
         return self._tensor(data, life, UNWRITTEN)
 
     def _tensor(self, data: NDArray[Any], life: Lifetime, state: int) -> Tensor:
-        return Tensor.of(Storage(data, life, state=state, size=self.size, refuse=self.refuse))
+        known = self.elements.computes
+        return Tensor.of(Storage(data, life, state=state, size=self.size, refuse=self.refuse, known=known))
 
     def _check_on_chip(self, life: Lifetime) -> None:
         partitions = self.limits.partitions

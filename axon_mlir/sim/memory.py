@@ -79,9 +79,18 @@ class Lifetime:
 class Storage:
     """A tensor's memory: elements and their states."""
 
-    __slots__ = ("_fine", "_states", "data", "dtype", "life", "refuse", "size", "space", "uniform")
+    __slots__ = ("_fine", "_states", "data", "dtype", "known", "life", "refuse", "size", "space", "uniform")
 
-    def __init__(self, data: NDArray[Any], life: Lifetime, *, state: int, size: Callable[[int], Any], refuse: Refuse):
+    def __init__(
+        self,
+        data: NDArray[Any],
+        life: Lifetime,
+        *,
+        state: int,
+        size: Callable[[int], Any],
+        refuse: Refuse,
+        known: bool = True,
+    ):
         self.data = data
         self.life = life
         self.dtype = life.dtype
@@ -92,6 +101,8 @@ class Storage:
         self._fine: NDArray[np.uint8] | None = None
         self.size = size
         self.refuse = refuse
+        self.known = known
+        """Whether elements have values."""
 
     def states(self, view: NDArray[Any]) -> NDArray[np.uint8]:
         """The states of the elements that a view of the data shows; to be read."""
@@ -452,6 +463,16 @@ def dynamic(value: Register | Tensor) -> int:
         value.refuse("as an index", rule="scalar-offset", accepted="one integer in SBUF")
     if value.storage.lowest(value.data) == UNWRITTEN:
         value.refuse("an index that nothing wrote", rule="initialised")
+    return integer_of(value)
+
+
+def integer_of(value: Tensor) -> int:
+    """The integer of a tensor of one element; refused in a run without values."""
+    if not value.storage.known:
+        raise Misuse(
+            f"what {value.storage.describe()} holds decides how the kernel goes on, but this run computes no values; "
+            "accepted: a run with values"
+        )
     return int(value.data.reshape(-1)[0])
 
 

@@ -33,6 +33,19 @@ FREE_FUNCTIONS = frozenset({"", "identity", "square", "abs", "relu", "sign"})
 """Functions that need no activation table of their own."""
 
 
+MODELLED = (
+    *("semaphore", "semaphore_to_tensor", "drain", "tensor_window", "tensor_rises", "tensor_stays"),
+    *("activation_table_load", "kernel_start", "kernel_end", "kernel_latency"),
+    *("dma_hardware_issue", "dma_hardware_descriptor", "dma_wait", "dma_packet", "dma_packet_bytes", "dma_rate"),
+)
+"""Constants without which no time is predicted."""
+
+
+def is_modelled(device: Device) -> bool:
+    """Whether a device's description has what the time of its kernels consists of."""
+    return all(name in device.constants for name in MODELLED)
+
+
 @dataclass(frozen=True)
 class Cost:
     """What one kind of work takes, in nanoseconds; `cycles` are those of the matrix engine, whose clock varies."""
@@ -474,4 +487,4 @@ class _Run:
         return end
 
 
-__all__ = ["LOOKAHEAD", "Cost", "Generation", "Model", "Schedule", "Span", "dependencies", "replay"]
+__all__ = ["LOOKAHEAD", "Cost", "Generation", "Model", "Schedule", "Span", "dependencies", "is_modelled", "replay"]

@@ -34,6 +34,10 @@ class RandomArray:
     dtype: str
     shape: tuple[int, ...]
 
+    def empty(self) -> NDArray[Any]:
+        """Its shape, without values: one element is all that is stored."""
+        return np.broadcast_to(np.zeros((), dtype_of(self.dtype).numpy), self.shape)
+
     def values(self, seed: int, position: int) -> NDArray[Any]:
         """Normal floats, or small integers."""
         dtype = dtype_of(self.dtype)

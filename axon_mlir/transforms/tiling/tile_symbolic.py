@@ -378,11 +378,14 @@ class _Builder:
     def elementwise(self, c: Computation) -> None:
         kept = [*(d for _, d in c.around), *(d for d in c.dims if d is not None)]
         part, free = self.orientation(c, kept)
-        batch = self.single([d for d in kept if d not in (part, free)])
+        # The rows of a flattened axis are written one after the other, each as a whole.
+        around = [d for _, d in c.around if d not in (part, free)]
+        batch = self.single([d for d in kept if d not in (part, free, *around)])
         rows, columns = ([self.loop(d, r)] if d is not None else [] for d, r in ((part, PART), (free, FREE)))
         # Beside a scan, which carries along rows, each row is gone through before the next.
         scanned = c.result.name in self.beside
-        path = self.path(*rows, *batch, *columns) if scanned else self.path(*batch, *rows, *columns)
+        inner = (*rows, *batch, *columns) if scanned else (*batch, *rows, *columns)
+        path = self.path(*self.single(around), *inner)
         reads = reads_of(c.body)
         turn = not isinstance(c.body, t.Read)
         names = {r: self.load(c, r, part, free, path, turn) for r in reads}

@@ -73,6 +73,16 @@ def test_a_device_whose_time_is_not_modelled_says_nothing_of_it(tmp_path: Path) 
     assert code == 3 and "not modelled" in stderr and not (tmp_path / "t.json").exists()
 
 
+def test_a_time_needs_no_values(tmp_path: Path) -> None:
+    arguments = (f"{KERNELS}:product", "bf16[130,200]", "bf16[200,600]", "--json", "-", "-q")
+    whole, bare = (json.loads(axon(*arguments, *more)[1]) for more in ((), ("--timing-only",)))
+    assert {k: v for k, v in whole.items() if k != "checks"} == {k: v for k, v in bare.items() if k != "checks"}
+    code, _, stderr = axon(*arguments, "--timing-only", "--out", str(tmp_path / "out.npy"))
+    assert code == 3 and "--timing-only computes no outputs" in stderr and not (tmp_path / "out.npy").exists()
+    code, _, stderr = axon(*arguments, "--timing-only", "--device", "trn1")
+    assert code == 3 and "not modelled" in stderr
+
+
 def test_who_makes_descriptors_is_an_input() -> None:
     arguments = (f"{KERNELS}:gate", "bf16[512,1024]", "bf16[512,1024]", "--json", "-", "-q")
     found = {mode: json.loads(axon(*arguments, "--dge", mode)[1])["predicted_us"] for mode in ("hw", "sw", "static")}

@@ -9,8 +9,10 @@ import numpy as np
 from audit import cases
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from xdsl.dialects.builtin import DictionaryAttr
 from xdsl.dialects.func import FuncOp
 
+from axon_mlir.dialects.tile import ForOp
 from axon_mlir.frontend.numpy_trace import trace
 from axon_mlir.host.registry import make_context
 from axon_mlir.semantics import terms as t
@@ -99,15 +101,48 @@ def test_of_two_factors_the_longer_dimension_is_taken_in_a_row() -> None:
     assert product.single == {product.fold_dims[0][1]}
 
 
+def tiled(program: Any, *specs: str) -> tuple[FuncOp, FuncOp]:
+    """The program, and its tiles."""
+    module = trace(program, list(specs))
+    func = next(op for op in module.walk() if isinstance(op, FuncOp))
+    before = func.clone()
+    TileSymbolic().apply(make_context(), module)
+    return before, next(op for op in module.walk() if isinstance(op, FuncOp))
+
+
 def test_of_a_factor_whose_dimensions_are_all_taken_one_at_a_time_none_is_tiled() -> None:
     """The elements of a reshaped operand lie where a quotient of two of its dimensions says."""
 
     def program(x: Any, y: Any) -> Any:
         return np.take(np.reshape(x, (10, 4, -1)), np.minimum(np.abs(y), 9), axis=0)
 
-    module = trace(program, ["f32[10,12]", "i32[6]"])
-    func = next(op for op in module.walk() if isinstance(op, FuncOp))
-    before = func.clone()
-    TileSymbolic().apply(make_context(), module)
-    after = next(op for op in module.walk() if isinstance(op, FuncOp))
+    before, after = tiled(program, "f32[10,12]", "i32[6]")
+    assert prove_functions(before, after, same_domain=True).verdict == "proved"
+
+
+def test_heads_are_read_where_they_lie() -> None:
+    """Projections cut into heads, rotated half by half, and put together for the next projection: each head's rows are
+    taken whole, however many axes of one element the reshapes went through."""
+
+    def program(x: Any, w: Any, c: Any, o: Any) -> Any:
+        heads = np.reshape(np.reshape(x @ w, (1, 7, 128)), (1, 7, -1, 32)).transpose(0, 2, 1, 3)
+        turned = np.concatenate([-heads[..., 16:], heads[..., :16]], axis=-1)
+        rotated = heads + turned * np.expand_dims(c, 1)
+        return np.reshape(rotated.transpose(0, 2, 1, 3), (1, 7, 128)).reshape(7, 128) @ o
+
+    before, after = tiled(program, "f32[7,48]", "f32[48,128]", "f32[1,7,32]", "f32[128,24]")
+    assert prove_functions(before, after, same_domain=True).verdict == "proved"
+    steps = {(op.dim.data, op.step.data) for op in after.walk() if isinstance(op, ForOp)}
+    single = {dim for dim, step in steps if step == "1"}
+    # One loop over the four heads: an index of all others is a row's.
+    sizes = after.attributes["tile.sizes"]
+    assert isinstance(sizes, DictionaryAttr)
+    assert {str(sizes.data[dim]) for dim in single} == {'"4"'}
+
+
+def test_rows_of_a_flattened_axis_are_written_whole_beside_a_scan() -> None:
+    def program(x: Any) -> Any:
+        return (np.maximum.accumulate(x.swapaxes(-1, -2), 2) / 1.5).reshape(2, 2, 5, 4).reshape(2, 10, 4)
+
+    before, after = tiled(program, "bf16[4,4,5]")
     assert prove_functions(before, after, same_domain=True).verdict == "proved"
