@@ -63,7 +63,7 @@ RATIONAL_ELEMENTS, RATIONAL_PRODUCTS = 20_000_000, 200_000_000
 """Most elements of the arguments, and most multiplications of one operation, of a run in rationals whose sizes are not
 chosen: each is an object, and takes a microsecond or more."""
 
-CAPACITY = ("sbuf-capacity", "psum-banks")
+CAPACITY = ("sbuf-capacity", "psum-banks", "psum-bank")
 """Rules of the device that a kernel may break at sizes beyond those that it was made for."""
 
 TIMEOUT = 480.0

@@ -92,6 +92,36 @@ def test_a_program_of_numbers_is_run_once() -> None:
     assert runs == [1]
 
 
+def test_a_row_in_psum_is_as_long_as_the_program_was_made_for() -> None:
+    """A bank holds 512 numbers: of longer rows the kernel is not made, and is run at shorter ones."""
+    module = trace(lambda x: x + x, ["f32[4,130]"])
+    func = next(op for op in module.body.block.ops if isinstance(op, FuncOp))
+    text = f"""import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+@nki.jit
+def {kernel_name(func)}(x):
+    x0, x1 = x.shape
+    out = nl.ndarray((x0, x1), dtype=nl.float32, buffer=nl.shared_hbm)
+    for i in range(0, x0, 128):
+        n = min(128, x0 - i)
+        row = nl.ndarray((n, x1), dtype=nl.float32, buffer=nl.psum)
+        a = nl.ndarray((n, x1), dtype=nl.float32, buffer=nl.sbuf)
+        nisa.dma_copy(dst=a, src=x[i:i + n, 0:x1])
+        for j in range(0, x1, 256):
+            m = min(256, x1 - j)
+            nisa.tensor_tensor(dst=row[0:n, j:j + m], data1=a[0:n, j:j + m], data2=a[0:n, j:j + m], op=nl.add)
+        nisa.tensor_copy(dst=a, src=row)
+        nisa.dma_copy(dst=out[i:i + n, 0:x1], src=a)
+    return out
+"""
+    assert any(sizes["x1"] > 512 for sizes in ragged_sizes(text, func))
+    assert check_kernel(text, func, "trn2") == []
+    assert check_kernel(text.replace("op=nl.add", "op=nl.multiply"), func, "trn2")
+
+
 @pytest.mark.parametrize("bound", ["RATIONAL_ELEMENTS", "RATIONAL_PRODUCTS"])
 def test_a_large_program_of_numbers_that_rounds_is_refused(bound: str, monkeypatch: pytest.MonkeyPatch) -> None:
     module = trace(lambda x: np.round(x) @ x, ["f32[6,6]"])
