@@ -361,32 +361,38 @@ class BoundInstruction:
             accumulates=tuple(accumulates),
             copies=one_type and all(_moves_only(value.body) for value in values),
             dma=_transfer([v for n, v in tiles.items() if n not in chosen]) if engine == DMA else (0, 0),
-            work=self._work(selection, facts, engine, values),
+            work=self._work(selection, facts, engine),
             identities=form.identities,
             rows=next(((r.index, facts.tiles[r.tensor].shape[0]) for r in rows), None),
         )
 
-    def _work(self, selection: Selection, facts: Facts, engine: str, values: Sequence[terms.Comprehension]) -> Work:
-        """What the call is to the engines: an open choice of engine is the first one's that may run it."""
+    def _work(self, selection: Selection, facts: Facts, engine: str) -> Work:
+        """What the call is to the engines: where the choice is open, to each."""
         form, tiles = selection.form, _tiles(selection)
         streams = [tiles[o.name] for o in form.operands if o.name in tiles and not o.outs]
         streams = streams or [tile for tile in tiles.values()]
         moving = streams[-1]
-        queue = form.engines_for(facts)[0] if engine == "any" else engine
         hardware = form.hardware
         free = {**hardware.limits, MIN_INTERVAL: replace(hardware.limits[MIN_INTERVAL], value=0)}
         lean = replace(form, hardware=replace(hardware, limits=free))
         functions = [str(selection.attributes[name]) for name in form.functions if name == "op"]
-        return Work(
-            instruction=self.instruction.name,
-            queue=self._queue(facts) if engine == DMA else queue,
-            function=functions[0] if functions and queue == "scalar" else "",
-            cycles=float(lean.cycles(facts, queue) or 0),
-            space="psum" if any(tile.storage.space == "psum" for tile in streams) else "sbuf",
-            wide=moving.dtype.itemsize == 4,
-            rows=moving.data.shape[0],
-            transfer=_moved(tiles) if engine == DMA else None,
-        )
+
+        def on(queue: str) -> Work:
+            return Work(
+                instruction=self.instruction.name,
+                queue=self._queue(facts) if engine == DMA else queue,
+                function=functions[0] if functions and queue == "scalar" else "",
+                cycles=float(lean.cycles(facts, queue) or 0),
+                space="psum" if any(tile.storage.space == "psum" for tile in streams) else "sbuf",
+                wide=moving.dtype.itemsize == 4,
+                rows=moving.data.shape[0],
+                transfer=_moved(tiles) if engine == DMA else None,
+            )
+
+        if engine != "any":
+            return on(engine)
+        first, *others = map(on, form.engines_for(facts))
+        return replace(first, others=tuple(others))
 
     def _queue(self, facts: Facts) -> str:
         """The queue that a DMA asks for, if it does."""

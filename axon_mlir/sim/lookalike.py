@@ -62,6 +62,25 @@ class Symbol:
         return self.function(*args, **kwargs)
 
 
+@functools.total_ordering
+class Version(Symbol):
+    """A generation of the device: later ones are greater."""
+
+    __slots__ = ("number",)
+
+    def __init__(self, text: str, number: int):
+        super().__init__(text)
+        self.number = number
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (isinstance(other, Version) and self.number == other.number)
+
+    def __lt__(self, other: object) -> bool:
+        return self.number < other.number if isinstance(other, Version) else NotImplemented
+
+    __hash__ = Symbol.__hash__
+
+
 class Names:
     """A namespace whose unknown names are refused in words."""
 
@@ -161,7 +180,8 @@ def look_alikes(machine: Machine, instructions: Mapping[str, Callable[..., Any]]
     """The modules of the kernel language for one run."""
     language = LookAlike("nki.language", "nl", _language(machine, instructions))
     enums = {name: Names(f"nisa.{name}", _symbols(f"nisa.{name}", members)) for name, members in ENUMS.items()}
-    version = enums["nc_version"]
+    generations = {name: Version(f"nisa.nc_version.{name}", n) for n, name in enumerate(ENUMS["nc_version"])}
+    enums["nc_version"] = version = Names("nisa.nc_version", generations)
     about = {"get_nc_version": lambda: getattr(version, f"gen{machine.generation}")}
     instructions = {**instructions, **_older(instructions, enums)}
     aliases = {f"{name}_engine": getattr(enums["engine"], name) for name in ENUMS["engine"]}

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from axon_mlir.sim.timing import TENSOR, Generation, Model, Schedule, dependencies, replay
+from axon_mlir.sim.timing import TENSOR, Generation, Schedule, prepared, replay
 from axon_mlir.sim.trace import Trace
 from axon_mlir.targets import Device
 
@@ -71,16 +71,15 @@ class TimeReport:
 
 def time_report(trace: Trace, device: Device, generation: Generation = "hardware") -> tuple[TimeReport, Schedule]:
     """The report, and the schedule of the middle phase; AxonError for a device whose time is not modelled."""
-    model = Model(device, generation)
     # What is made here lives until the report is done: there is nothing for the collector to find.
     collects = gc.isenabled()
     gc.disable()
     try:
-        known = dependencies(trace, [model.queue(one.work) for one in trace.issued], device)
-        clocked = any(one.work.queue == TENSOR for one in trace.issued)
+        ready = prepared(trace, device, generation)
+        clocked = TENSOR in ready.queues
         phases = max(1, min(PHASES, REPLAYED // max(1, len(trace.issued)))) if clocked else 1
-        runs = [replay(trace, device, generation=generation, phase=n / phases, waits_for=known) for n in range(phases)]
-        order = replay(trace, device, reorder=False, generation=generation, waits_for=known)
+        runs = [replay(ready, phase=n / phases) for n in range(phases)]
+        order = replay(ready, reorder=False)
     finally:
         if collects:
             gc.enable()

@@ -46,6 +46,8 @@ class Work:
     wide: bool = True
     rows: int = 128
     transfer: Transfer | None = None
+    others: tuple[Work, ...] = ()
+    """The same on the other engines that may run it, where the kernel leaves that to the compiler."""
 
 
 class Access(NamedTuple):

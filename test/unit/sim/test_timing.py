@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from axon_mlir.errors import AxonError
 from axon_mlir.sim.chrome import chrome_trace
 from axon_mlir.sim.report import time_report
-from axon_mlir.sim.timing import Model, Schedule, dependencies, replay
+from axon_mlir.sim.timing import Model, Schedule, dependencies, prepared, replay
 from axon_mlir.sim.trace import Access, Buffer, Issued, Trace, Transfer, Work, box_of
 from axon_mlir.targets import load_device
 
@@ -43,7 +43,7 @@ def traced(issued: Sequence[Issued], **buffers: Buffer) -> Trace:
 
 
 def run(*issued: Issued, reorder: bool = False, phase: float = 0.0, **buffers: Buffer) -> Schedule:
-    return replay(traced(issued, **buffers), DEVICE, reorder=reorder, phase=phase)
+    return replay(prepared(traced(issued, **buffers), DEVICE), reorder=reorder, phase=phase)
 
 
 def test_an_instruction_waits_for_what_it_reads_and_a_hop() -> None:
@@ -99,7 +99,7 @@ def test_engines_of_dma_are_shared_and_half_the_partitions_take_as_long_for_half
 
 def test_who_makes_descriptors_decides_the_queue() -> None:
     trace = traced([issue(dma(size=64), [1], [2 + n]) for n in range(9)])
-    found = {g: replay(trace, DEVICE, generation=g) for g in ("hardware", "software", "static")}
+    found = {g: replay(prepared(trace, DEVICE, g)) for g in ("hardware", "software", "static")}
     assert set(found["hardware"].queues) == set(found["static"].queues) == {"sync"}
     assert set(found["software"].queues) == {"gpsimd"}
     assert found["static"].core_ns < found["hardware"].core_ns < found["software"].core_ns
@@ -136,6 +136,15 @@ def test_a_scheduler_takes_the_oldest_instruction_that_is_ready() -> None:
     assert ordered.spans[2].start > ordered.spans[1].start
     assert moved.spans[2].start == 0 and moved.spans[3].start == moved.spans[2].end
     assert moved.core_ns < ordered.core_ns
+
+
+def test_what_may_run_on_several_engines_is_balanced() -> None:
+    either = replace(VECTOR, others=(replace(VECTOR, queue="scalar"),))
+    made = run(*(issue(either, [1], [2 + n]) for n in range(6)))
+    assert sorted(made.queues) == ["scalar"] * 3 + ["vector"] * 3
+    busy = [issue(SCALAR, [1], [2 + n]) for n in range(3)]
+    assert run(*busy, issue(either, [1], [9])).queues[-1] == "vector"
+    assert run(*busy, *(issue(VECTOR, [1], [9 + n]) for n in range(9)), issue(either, [1], [20])).queues[-1] == "scalar"
 
 
 @settings(max_examples=60, deadline=None)
@@ -198,4 +207,4 @@ def test_the_report_tells_what_binds_and_what_waits() -> None:
 
 def test_a_device_without_a_model_is_said() -> None:
     with pytest.raises(AxonError, match="has no constant"):
-        replay(traced([issue(VECTOR, [1], [2])]), load_device("trn1"))
+        replay(prepared(traced([issue(VECTOR, [1], [2])]), load_device("trn1")))
