@@ -134,6 +134,10 @@ class Leaf:
 class NotHeld(Exception):
     """A value is read where no tile can hold it."""
 
+    def __init__(self, name: str, why: str):
+        super().__init__(f"{name} {why}")
+        self.name = name
+
 
 @dataclass
 class Nest:
@@ -195,8 +199,30 @@ def _needs(a: _Loop | Leaf, b: _Loop | Leaf) -> bool:
     return _defines(b, a.reads)
 
 
-def build(leaves: Sequence[Leaf]) -> _Loop:
-    """Insert the leaves one by one.
+def build_held(nest: Nest) -> _Loop:
+    """The nest, each value in loops where its readers find it.
+
+    A leaf that shares a loop with an earlier one may be cut off from its readers, which cannot enter that loop. It then
+    has loops of its own, as have those that make its operands. Where that does not help the nest is as it would be
+    without: the prover sees what comes of it.
+    """
+    apart: set[str] = set()
+    while True:
+        root = build(nest.leaves, apart)
+        try:
+            for _ in scopes(root, nest):
+                pass
+        except NotHeld as found:
+            if found.name in apart:
+                return build(nest.leaves)
+            apart.add(found.name)
+            continue
+        return root
+
+
+def build(leaves: Sequence[Leaf], apart: Collection[str] = ()) -> _Loop:
+    """Insert the leaves one by one; those that are named share no loop with earlier ones, unless one of these is named
+    and was the last.
 
     Loads, transposes, and moves of those, wait for their first reader and are placed in front of it: inside the loops
     that their paths share, in loops of their own from there on.
@@ -210,8 +236,11 @@ def build(leaves: Sequence[Leaf]) -> _Loop:
             continue
         fetched = _closure(leaf, waiting)
         reads = set(leaf.reads).union(*(x.reads for x in fetched))
-        node = root
-        for key in leaf.path:
+        node, path = root, leaf.path
+        if leaf.name in apart and path and root.children and not _defines(root.children[-1], apart):
+            node, path = _Loop(path[0], root), path[1:]
+            root.children.append(node)
+        for key in path:
             node = _enter(node, key, reads)
         node.insert(len(node.children), leaf)
         for x in fetched:
@@ -337,7 +366,7 @@ class _Emitter:
             chain, red = node.chain(), self.leaf[name].red
             first = next((n for n, loop in enumerate(chain) if loop.key in red), len(chain))
             if chain[first:] and chain[first] not in self.home[name].chain():
-                raise NotHeld(f"{name} is read in another loop than it is folded over")
+                raise NotHeld(name, "is read in another loop than it is folded over")
             users.setdefault(name, []).append(chain[:first])
         for name, node in self.home.items():
             chain = node.chain()
@@ -664,11 +693,11 @@ def scopes(root: _Loop, nest: Nest) -> Iterable[tuple[Leaf, tuple[str, str], tup
     for name, leaf in emitter.leaf.items():
         for loop in emitter.crossed(name):
             if loop.key is not None and loop.key.dim not in leaf.dims and loop.key not in leaf.red:
-                raise NotHeld(f"{name} is read outside the loop over {loop.key.dim}")
+                raise NotHeld(name, f"is read outside the loop over {loop.key.dim}")
         fold = emitter.fold_of(name)
         many = fold is not None and any(fold in x.chain() and x.key not in leaf.red for x in emitter.crossed(name))
         if many and leaf.space == "psum":
-            raise NotHeld(f"{name} would be folded for many tiles at once")
+            raise NotHeld(name, "would be folded for many tiles at once")
         chain = emitter.scope_of[name].chain()
         if emitter.scope_of[name] is emitter.home[name]:
             chain = emitter.home[name].chain()
@@ -697,7 +726,7 @@ def emit(func: FuncOp, nest: Nest) -> FuncOp:
     entry = Block(arg_types=[a.type for a in func.body.block.args])
     for new, old in zip(entry.args, func.body.block.args, strict=True):
         new.name_hint = old.name_hint
-    root = build(nest.leaves)
+    root = build_held(nest)
     emitter = _Emitter(nest, root, entry)
     scope = _Scope({}, {}, {})
     for n, arg in enumerate(entry.args):
@@ -944,6 +973,7 @@ __all__ = [
     "Nest",
     "NotHeld",
     "build",
+    "build_held",
     "collect",
     "emit",
     "scopes",
