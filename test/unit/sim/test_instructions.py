@@ -53,6 +53,18 @@ def run(folder: Path, body: str, results: str = "t", columns: int = 24) -> RunRe
     return execute(path, "kernel", [x, y], device="trn2")
 
 
+def descending_places(x: Array) -> Array:
+    """Where the eight largest of each row are; of equal ones the last has the first place."""
+    out = np.zeros((len(x), 8), int)
+    for row, places in zip(x, out, strict=True):
+        order = np.argsort(-row, kind="stable")
+        best = row[order[:8]]
+        for value in set(best):
+            slots = np.flatnonzero(best == value)
+            places[slots[::-1]] = np.flatnonzero(row == value)[: len(slots)]
+    return out
+
+
 def inputs(columns: int = 24) -> tuple[Array, Array]:
     rng = np.random.default_rng(5)
     return rng.integers(-6, 7, (9, columns)).astype(np.float32), rng.integers(1, 5, (9, 1)).astype(np.float32)
@@ -145,6 +157,16 @@ COMPUTED: dict[str, tuple[str, str, Callable[[Array, Array], list[Array]]]] = {
         "nisa.nc_find_index8(dst=at, data=xt, vals=vals)",
         "at",
         lambda x, y: [np.full((9, 8), 65535)],
+    ),
+    "replace": (
+        "best = new(P, 8)\nat = new(P, 8, dtype=nl.uint16)\nnisa.max8(dst=best, src=xt)\n"
+        "nisa.nc_match_replace8(dst=t, data=xt, vals=best, imm=-99.0, dst_idx=at)\n"
+        "left = new(P, F)\nnisa.nc_match_replace8(dst=left, data=xt, vals=best, imm=-99.0)",
+        "t, left, at",
+        lambda x, y: [
+            *[np.where(np.argsort(np.argsort(-x, axis=1, kind="stable"), axis=1) < 8, -99, x)] * 2,
+            descending_places(x),
+        ],
     ),
     "rows that are chosen": (
         "at = new(P, 1, dtype=nl.int32)\nsome = new(P, 5)\n"

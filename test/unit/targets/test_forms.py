@@ -268,6 +268,18 @@ def nc_find_index8(dst, data, vals):
     return {"dst": out}
 
 
+def nc_match_replace8(dst, data, vals, imm, dst_idx=None):
+    out, at = value(data).copy(), np.full((len(value(vals)), 8), 2.0**32 - 1)
+    for p, row in enumerate(value(vals)):
+        free = list(value(data)[p])
+        for k in reversed(range(8)):
+            if row[k] in free:
+                place = free.index(row[k])
+                free[place] = None
+                out[p, place], at[p, k] = imm, place
+    return {"dst": out} if dst_idx is None else {"dst": out, "dst_idx": at}
+
+
 NKI = {
     "nisa.dma_copy": dma_copy,
     "nisa.nc_n_gather": nc_n_gather,
@@ -293,6 +305,7 @@ NKI = {
     "nisa.bn_aggr": bn_aggr,
     "nisa.max8": max8,
     "nisa.nc_find_index8": nc_find_index8,
+    "nisa.nc_match_replace8": nc_match_replace8,
     "nisa.tensor_scalar_cumulative": tensor_scalar_cumulative,
     "nisa.tensor_tensor_scan": tensor_tensor_scan,
 }
