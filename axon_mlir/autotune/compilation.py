@@ -8,7 +8,6 @@ to be the fastest is chosen, or, where the device's time is not modelled, the on
 
 from __future__ import annotations
 
-import math
 import shutil
 import time
 from collections.abc import Generator, Mapping
@@ -54,6 +53,9 @@ PROOFS = "proofs"
 
 KERNEL, EXACT, NUMERIC = "kernel", "exact", "numeric"
 """The stages after the last pass: printing, exact execution of the text, the numeric gate."""
+
+TIMED_INSTRUCTIONS = 1_000_000
+"""The time of a longer kernel is not predicted: a trace of it would need gigabytes."""
 
 TEXT_TIMEOUT = 60.0
 """Seconds after which the proof of a kernel's text is given up."""
@@ -145,13 +147,6 @@ class Structure:
             **times,
         }
 
-    @property
-    def cost(self) -> float:
-        """What is compared: the predicted time, or the number of instructions."""
-        if self.time is not None:
-            return float(self.time["predicted_us"])
-        return float(self.run.instructions) if self.run is not None else math.inf
-
 
 def engines_entry(counts: Mapping[str, int], busy_us: Mapping[str, float]) -> dict[str, dict[str, float]]:
     """`engines` of a report: instructions of each, and how long it is at work, where that is known."""
@@ -176,8 +171,13 @@ class Compilation:
 
     @property
     def chosen(self) -> Structure | None:
-        """The structure that passed and costs least, the first of equals."""
-        return min((s for s in self.structures if s.done), key=lambda s: s.cost, default=None)
+        """The structure that passed and is predicted to take least, or has the fewest instructions where the time of one
+        is not predicted; the first of equals."""
+        done = [s for s in self.structures if s.done]
+        times = [s.time["predicted_us"] for s in done if s.time is not None]
+        if len(times) < len(done):
+            times = [s.run.instructions if s.run is not None else 0 for s in done]
+        return min(zip(times, done, strict=True), key=lambda pair: pair[0], default=(0, None))[1]
 
     def all_stages(self) -> list[Stage]:
         """The stages that led to the chosen kernel (or to the first structure, if there is none)."""
@@ -297,7 +297,7 @@ class Compiler:
             failed = GateFailed(structure.numeric)
             raise StageFailed(NUMERIC, failed.message, ExitCode.FAILED) from failed
         structure.kernel = kernel
-        if self.timed:
+        if self.timed and structure.run is not None and structure.run.instructions <= TIMED_INSTRUCTIONS:
             self.observer.detail("predicting the time")
             structure.time = predict(kernel, kernel_name(program), program, values, self.device)
 
