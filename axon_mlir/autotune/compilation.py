@@ -171,8 +171,8 @@ class Compilation:
 
     @property
     def chosen(self) -> Structure | None:
-        """The structure that passed and is predicted to take least, or has the fewest instructions where the time of one
-        is not predicted; the first of equals."""
+        """The structure that passed and is predicted to take least; or has the fewest instructions, where the time of
+        one is not predicted. The first of equals."""
         done = [s for s in self.structures if s.done]
         times = [s.time["predicted_us"] for s in done if s.time is not None]
         if len(times) < len(done):
