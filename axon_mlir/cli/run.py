@@ -47,6 +47,9 @@ def register(subparsers: Subparsers) -> None:
         "--timeout", metavar="S", type=float, default=DEFAULT_TIMEOUT, help="seconds the kernel may take (default 120)"
     )
     parser.add_argument(
+        "--grid", metavar="N", type=int, default=1, help="cores that the kernel is launched on (1 or 2, default 1)"
+    )
+    parser.add_argument(
         "--dge",
         choices=tuple(GENERATIONS),
         default="hw",
@@ -89,6 +92,7 @@ def run(args: Namespace) -> int:
             memory_bytes=DEFAULT_MEMORY_BYTES,
             timed=timed,
             trace=args.trace,
+            grid=args.grid,
         )
     except HardwareViolation as violation:
         emit_json({"checks": [_violation(violation)]}, args.json)

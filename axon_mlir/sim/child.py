@@ -46,6 +46,7 @@ def run(folder: Path) -> None:
             domain=request["domain"],
             seed=request["seed"],
             trace=trace,
+            grid=request["grid"],
         )
         header = {
             "result": {

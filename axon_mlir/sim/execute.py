@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from axon_mlir.errors import AxonError
+from axon_mlir.sim.cores import Cores, check_grid
 from axon_mlir.sim.dtypes import DTYPES, DType, dtype_of
 from axon_mlir.sim.elements import elements
 from axon_mlir.sim.exact import READ_LITERAL, exact_literals, exact_number, literal
@@ -43,14 +44,18 @@ def execute(
     domain: str = "float",
     seed: int = 0,
     trace: Trace | None = None,
+    grid: int = 1,
 ) -> RunResult:
-    """Run a kernel in this process, without limits of time or memory; see `run_kernel`. Its instructions are added to
-    the trace, if there is one."""
+    """Run a kernel in this process, without limits of time or memory; see `run_kernel`. Its instructions (those of the
+    first core) are added to the trace, if there is one."""
     target = load_device(device)
+    check_grid(grid, target.generation)
     machine = Machine(limits_of(target), elements(domain), str(path), target.generation)
     machine.trace = trace
     instructions = bind_instructions(machine, target)
-    modules = look_alikes(machine, instructions)
+    cores = Cores(machine, grid)
+    between = {"core_barrier": cores.core_barrier, "sendrecv": cores.sendrecv}
+    modules = look_alikes(machine, instructions, between)
     root, name = _package(path)
     with installed(modules), _importable(root, name), np.errstate(all="ignore"):
         module = _load(path, name, machine)
@@ -58,17 +63,17 @@ def execute(
         arguments = [_argument(machine, kernel, position, value, seed) for position, value in enumerate(arrays)]
         _check_call(kernel, arguments, path)
         try:
-            returned = kernel.function(*arguments)
+            returned, *_ = cores.run(kernel.function, arguments)
         except (AxonError, MemoryError):
             raise
         except Exception as error:
             raise _raised(error, machine) from error
-        sbuf, banks = machine.peaks()
+        count, sbuf, banks = cores.peaks()
         outputs = machine.outputs(returned) if machine.elements.computes else []
     return RunResult(
         outputs=tuple(output.data.copy() for output in outputs),
         dtypes=tuple(output.dtype.name for output in outputs),
-        instructions=len(machine.lines),
+        instructions=count,
         engines=dict(machine.engines),
         dma_bytes=machine.dma_bytes,
         dma_descriptors=machine.dma_descriptors,

@@ -16,7 +16,7 @@ from axon_mlir.sim.convenience import Convenience, extents
 from axon_mlir.sim.dtypes import DTYPES, DType
 from axon_mlir.sim.failures import Misuse, UnknownName
 from axon_mlir.sim.machine import Machine
-from axon_mlir.sim.memory import DynamicSlice, Tensor
+from axon_mlir.sim.memory import DynamicSlice, SharedSpace, Tensor
 
 OPERATORS = (
     "invert left_shift right_shift bitwise_and bitwise_or bitwise_xor add subtract multiply maximum minimum "
@@ -131,8 +131,9 @@ class Kernel:
         return self.function(*args, **kwargs)
 
     def __getitem__(self, cores: Any) -> Kernel:
-        if cores not in (1, (1,)):
-            raise Misuse(f"a launch on {cores} cores is not simulated; accepted: 1")
+        # How many there are is said where the kernel is launched.
+        if cores not in (1, (1,), 2, (2,)):
+            raise Misuse(f"a launch on {cores} cores; accepted: 1 or 2")
         return self
 
 
@@ -176,8 +177,10 @@ class _Annotation:
         return self
 
 
-def look_alikes(machine: Machine, instructions: Mapping[str, Callable[..., Any]]) -> dict[str, ModuleType]:
-    """The modules of the kernel language for one run."""
+def look_alikes(
+    machine: Machine, instructions: Mapping[str, Callable[..., Any]], between: Mapping[str, Callable[..., Any]]
+) -> dict[str, ModuleType]:
+    """The modules of the kernel language for one run; `between`: what cores do with each other."""
     language = LookAlike("nki.language", "nl", _language(machine, instructions))
     enums = {name: Names(f"nisa.{name}", _symbols(f"nisa.{name}", members)) for name, members in ENUMS.items()}
     generations = {name: Version(f"nisa.nc_version.{name}", n) for n, name in enumerate(ENUMS["nc_version"])}
@@ -185,7 +188,7 @@ def look_alikes(machine: Machine, instructions: Mapping[str, Callable[..., Any]]
     about = {"get_nc_version": lambda: getattr(version, f"gen{machine.generation}")}
     instructions = {**instructions, **_older(instructions, enums)}
     aliases = {f"{name}_engine": getattr(enums["engine"], name) for name in ENUMS["engine"]}
-    isa = LookAlike("nki.isa", "nisa", {**enums, **aliases, **instructions, **REGISTERS, **about})
+    isa = LookAlike("nki.isa", "nisa", {**enums, **aliases, **instructions, **REGISTERS, **between, **about})
     constants = LookAlike("nki.isa.constants", "nisa.constants", {**enums, **aliases})
     collectives = LookAlike("nki.collectives", "nki.collectives", {name: _Absent(name) for name in COLLECTIVES})
     typing = LookAlike("nki.typing", "nt", {"tensor": _Annotation()})
@@ -236,10 +239,10 @@ def _language(machine: Machine, instructions: Mapping[str, Callable[..., Any]]) 
         "psum": "psum",
         "hbm": "hbm",
         "private_hbm": "hbm",
-        "shared_hbm": "hbm",
+        "shared_hbm": SharedSpace("hbm"),
         "ndarray": ndarray,
-        "program_id": lambda axis=0: 0,
-        "num_programs": lambda axes=0: 1,
+        "program_id": lambda axis=0: machine.size(machine.core),
+        "num_programs": lambda axes=0: machine.size(machine.cores),
         "program_ndim": lambda: 1,
         "ds": DynamicSlice,
         "tile_size": Names("nl.tile_size", _tile_sizes(machine)),

@@ -18,7 +18,7 @@ from axon_mlir.sim.exact import ExactInt
 from axon_mlir.sim.failures import HardwareViolation, KernelFailure
 from axon_mlir.sim.limits import Limits
 from axon_mlir.sim.liveness import live_at, live_totals
-from axon_mlir.sim.memory import ON_CHIP, UNWRITTEN, WRITTEN, Lifetime, Storage, Tensor, address
+from axon_mlir.sim.memory import ON_CHIP, UNWRITTEN, WRITTEN, Lifetime, SharedSpace, Storage, Tensor, address
 from axon_mlir.sim.trace import Access, Buffer, Trace, box_of
 from axon_mlir.targets import Limit
 
@@ -46,6 +46,13 @@ class Machine:
         """What is recorded, if anything is."""
         self._accesses: dict[tuple[int, int, tuple[int, ...], tuple[int, ...]], Access] = {}
         self._line_at: dict[tuple[CodeType, int], int] = {}
+        self._state: dict[str, Any] | None = None
+        self.core, self.cores = 0, 1
+        """Which of how many cores of the launch runs."""
+        self._shared: list[Tensor] = []
+        """Tensors in HBM that all cores allocate, in order."""
+        self._taken = 0
+        """How many of them this core has allocated."""
         self._serial = 0
         self._arguments = 0
 
@@ -108,6 +115,8 @@ class Machine:
         extents = tuple(int(extent) for extent in shape)
         line = self.line()
         self._serial += 1
+        if isinstance(space, SharedSpace) and self.cores > 1:
+            return self._shared_tensor(extents, kind, name)
         if space not in SPACES:
             raise KernelFailure(f"buffer {space!r} is not known", where=self.where(), accepted="sbuf, psum, hbm")
         given = None if address is None or space not in ON_CHIP else (int(address[0]), int(address[1]))
@@ -119,6 +128,33 @@ class Machine:
             self.lives.append(life)
         data = np.zeros(extents, self.elements.storage(kind))
         return self._tensor(data, life, UNWRITTEN)
+
+    def _shared_tensor(self, shape: tuple[int, ...], dtype: DType, name: str) -> Tensor:
+        """The tensor that the first core to come here allocates, for all of them."""
+        self._taken += 1
+        if self._taken > len(self._shared):
+            self._shared.append(self.allocate(shape, dtype, "hbm", name))
+        found = self._shared[self._taken - 1]
+        if found.data.shape != shape or found.dtype is not dtype:
+            raise KernelFailure(
+                f"core {self.core} allocates {dtype.name}{list(shape)} where another allocates "
+                f"{found.storage.describe()}",
+                where=self.where(),
+                accepted="the same shared tensors in the same order on all cores",
+            )
+        return found
+
+    def core_state(self, number: int) -> dict[str, Any]:
+        """What a core has for itself, before it runs. The first one is traced."""
+        return {"lives": [], "lines": [], "_taken": 0, "_accesses": {}, "trace": None if number else self.trace}
+
+    def enter_core(self, number: int, state: dict[str, Any]) -> None:
+        """Go on as another core: what the present one has is kept in its state."""
+        if self._state is not None:
+            self._state.update({name: getattr(self, name) for name in self._state})
+        self.core, self._state = number, state
+        for name, value in state.items():
+            setattr(self, name, value)
 
     def _tensor(self, data: NDArray[Any], life: Lifetime, state: int) -> Tensor:
         known = self.elements.computes

@@ -26,6 +26,10 @@ Refuse = Callable[..., NoReturn]
 """Raises a violation: `refuse(message, rule=..., tensor=...)`."""
 
 
+class SharedSpace(str):
+    """HBM that all cores of a launch share."""
+
+
 class Lifetime:
     """What of a tensor outlives its elements: its description, and the instructions between which it is alive."""
 

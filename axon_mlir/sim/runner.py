@@ -37,12 +37,14 @@ def run_kernel(
     memory_bytes: int = DEFAULT_MEMORY_BYTES,
     timed: Generation | None = None,
     trace: Path | None = None,
+    grid: int = 1,
 ) -> RunResult:
     """Run the kernel `function` of a file (its only one when None) on `arrays`, in a child process.
 
     Raises `KernelFailure` when the kernel raises, is stopped by a limit, or (`HardwareViolation`) breaks a rule of the
     device. The caller's arrays are never modified. `seed` chooses the values of arguments given as `RandomArray`.
-    `timed`: predict the time, with descriptors of DMA made so; `trace`: where the schedule goes.
+    `timed`: predict the time, with descriptors of DMA made so; `trace`: where the schedule goes. `grid`: on how many
+    cores it is launched; the time is that of the first.
     """
     (result,) = run_each(
         path,
@@ -55,6 +57,7 @@ def run_kernel(
         memory_bytes=memory_bytes,
         timed=timed,
         trace=trace,
+        grid=grid,
     )
     if isinstance(result, AxonError):
         raise result
@@ -73,6 +76,7 @@ def run_each(
     memory_bytes: int = DEFAULT_MEMORY_BYTES,
     timed: Generation | None = None,
     trace: Path | None = None,
+    grid: int = 1,
 ) -> list[RunResult | AxonError]:
     """Run a kernel on several lists of arguments, one after the other in one child process: its start is paid once.
 
@@ -94,6 +98,7 @@ def run_each(
                 "memory_bytes": memory_bytes,
                 "timed": timed,
                 "trace": None if trace is None else str(trace.resolve()),
+                "grid": grid,
             }
             transport.save(folder, transport.REQUEST, request, arrays)
         job = json.dumps({"device": device, "folders": [str(folder) for folder in folders]})
