@@ -236,20 +236,28 @@ def solve_sizes(
             else:
                 pending.append((d, actual, f"axis {axis} of argument {n}"))
     sizes = {**(known or {}), **sizes}
-    for d, actual, what in pending:
-        missing = [s for s in d.symbols() if isinstance(s, Size) and s.name not in sizes]
-        if len(missing) == 1:
-            # A product such as 2*H: solve for its one unknown.
-            coefficient = d.coefficient(missing[0])
-            rest = d.substitute({missing[0]: Index({})})
+    while pending:
+        later: list[tuple[Index, int, str]] = []
+        for d, actual, what in pending:
+            missing = [s for s in d.symbols() if isinstance(s, Size) and s.name not in sizes]
+            coefficient = d.coefficient(missing[0]) if len(missing) == 1 else None
+            if missing and coefficient is None:
+                # A quotient, say: another axis may say what it is of.
+                later.append((d, actual, what))
+                continue
+            env: dict[Size | Var, int] = {Size(n): v for n, v in sizes.items()}
             if coefficient is not None:
-                env: dict[Size | Var, int] = {Size(n): v for n, v in sizes.items()}
-                factor = int(evaluate(coefficient, env))
-                sizes[missing[0].name] = (actual - int(evaluate(rest, env))) // factor
-        elif missing:
-            raise AxonError(f"{what}: the sizes {', '.join(sorted(str(m) for m in missing))} of {d} are not determined")
-        if int(evaluate(d, {Size(n): v for n, v in sizes.items()})) != actual:
-            raise AxonError(f"{what} is {actual}, but must be {d}")
+                # A product such as 2*H: solve for its one unknown.
+                rest = d.substitute({missing[0]: Index({})})
+                size = (actual - int(evaluate(rest, env))) // int(evaluate(coefficient, env))
+                sizes[missing[0].name] = env[missing[0]] = size
+            if int(evaluate(d, env)) != actual:
+                raise AxonError(f"{what} is {actual}, but must be {d}")
+        if len(later) == len(pending):
+            d, _, what = later[0]
+            unknown = sorted(str(s) for s in d.symbols() if isinstance(s, Size) and s.name not in sizes)
+            raise AxonError(f"{what}: the sizes {', '.join(unknown)} of {d} are not determined")
+        pending = later
     return sizes
 
 

@@ -4,12 +4,15 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from xdsl.dialects.func import FuncOp
 from xdsl.parser import Parser
 
+from axon_mlir.errors import AxonError
 from axon_mlir.host.registry import make_context
 from axon_mlir.semantics.domains import Float64
-from axon_mlir.semantics.interpret import Interpreter
+from axon_mlir.semantics.index import size
+from axon_mlir.semantics.interpret import Interpreter, solve_sizes
 
 T = 'tensor<?xf32, ["M"]>'
 CHAIN = f"""
@@ -33,3 +36,17 @@ def test_a_value_is_forgotten_after_its_last_use() -> None:
     left = [array for array in run.values.values() if array is not x]
     assert len(left) == 1
     assert left[0] is result
+
+
+def test_sizes_are_found_whichever_axis_says_them() -> None:
+    """Of a quotient nothing can be solved for; another axis, though a later one, says what it is of."""
+    n, m = size("N"), size("M")
+    first = [((n + 3) // 4, n - 1), (2 * m + n,)]
+    assert solve_sizes(first, [np.zeros((2, 4)), np.zeros(11)]) == {"N": 5, "M": 3}
+    with pytest.raises(AxonError, match="axis 0 of argument 0 is 3, but must be"):
+        solve_sizes(first, [np.zeros((3, 4)), np.zeros(11)])
+    with pytest.raises(AxonError, match="axis 0 of argument 0: the sizes N of .* are not determined"):
+        solve_sizes([((n + 3) // 4,)], [np.zeros(2)])
+    with pytest.raises(AxonError, match="the sizes M, N of .* are not determined"):
+        solve_sizes([(n * m,)], [np.zeros(6)])
+    assert solve_sizes([(n * m,)], [np.zeros(6)], {"N": 2}) == {"N": 2, "M": 3}
