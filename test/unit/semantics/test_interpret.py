@@ -45,8 +45,8 @@ def test_sizes_are_found_whichever_axis_says_them() -> None:
     assert solve_sizes(first, [np.zeros((2, 4)), np.zeros(11)]) == {"N": 5, "M": 3}
     with pytest.raises(AxonError, match="axis 0 of argument 0 is 3, but must be"):
         solve_sizes(first, [np.zeros((3, 4)), np.zeros(11)])
-    with pytest.raises(AxonError, match="axis 0 of argument 0: the sizes N of .* are not determined"):
+    with pytest.raises(AxonError, match=r"axis 0 of argument 0: the sizes N of .* are not determined"):
         solve_sizes([((n + 3) // 4,)], [np.zeros(2)])
-    with pytest.raises(AxonError, match="the sizes M, N of .* are not determined"):
+    with pytest.raises(AxonError, match=r"the sizes M, N of .* are not determined"):
         solve_sizes([(n * m,)], [np.zeros(6)])
     assert solve_sizes([(n * m,)], [np.zeros(6)], {"N": 2}) == {"N": 2, "M": 3}
