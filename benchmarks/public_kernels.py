@@ -59,6 +59,8 @@ class Case:
     wanted: Callable[..., Any]
     tolerance: float = 1e-5
     grid: int = 1
+    seen: Callable[[Array], Array] = np.asarray
+    """What an output stands for."""
 
 
 class Random:
@@ -161,6 +163,18 @@ def selective_scan(delta: Array, u: Array, a: Array, b: Array, c: Array) -> Arra
         state = np.exp(step * a) * state + step * u[:, :, t, None] * b[:, None, :, t]
         out[:, :, t] = (state * c[:, None, :, t]).sum(-1)
     return out
+
+
+def dequantised(rows: Array) -> Array:
+    """Rows of eight bits times their scales: the last four elements are the bits of a float."""
+    scales = np.ascontiguousarray(rows[..., -4:]).view(np.float32)
+    return rows[..., :-4].astype(np.float32) * scales
+
+
+def rms_normalised(x: Array, w: Array) -> Array:
+    """Of bf16, clipped."""
+    x, w = np.asarray(x, np.float32), np.asarray(w, np.float32)
+    return np.clip(x / np.sqrt((x * x).mean(-1, keepdims=True) + 1e-6) * w, -240, 240)
 
 
 def by_partitions(x: Array) -> Array:
@@ -371,6 +385,17 @@ CASES: tuple[Case, ...] = (
         gated,
         2e-2,
     ),
+    Case(
+        "rmsnorm_quant",
+        NKILIB,
+        f"from {CORE}rmsnorm.rmsnorm_quant import rmsnorm_quant_kernel, RmsNormQuantKernelArgs",
+        "rmsnorm_quant_kernel(a0, a1, RmsNormQuantKernelArgs(lower_bound=240.0, eps=1e-6))",
+        lambda r: [r(1, 130, 512).astype(BF16), r(1, 512).astype(BF16)],
+        rms_normalised,
+        # Of a number in eight bits the rounding is up to 2^-4 of it.
+        4e-2,
+        seen=dequantised,
+    ),
     *(
         Case(
             f"{name}_tkg",
@@ -387,9 +412,9 @@ CASES: tuple[Case, ...] = (
 
 def unpacked(library: Library, sources: Path, folder: Path) -> Path | None:
     """The folder of a library at its commit; None where there is no such clone."""
-    clone = sources / library.repository.replace("/", "+")
-    clone = clone / "repo" if (clone / "repo").exists() else clone
-    target = folder / f"{clone.parent.name}-{library.commit}"
+    name = library.repository.replace("/", "+")
+    clone = sources / name / "repo" if (sources / name / "repo").exists() else sources / name
+    target = folder / f"{name}-{library.commit}"
     if not target.exists():
         command = ["git", "-C", str(clone), "archive", library.commit, library.folder]
         packed = subprocess.run(command, capture_output=True, check=False)
@@ -420,7 +445,8 @@ def errors(case: Case, library: Path, folder: Path) -> tuple[list[float], int]:
     wanted = case.wanted(*given)
     parts = wanted if isinstance(wanted, tuple) else (wanted,)
     return [
-        float(np.abs(np.asarray(a, float) - w).max() / np.abs(w).max()) for a, w in zip(run.outputs, parts, strict=True)
+        float(np.abs(np.asarray(case.seen(a), float) - w).max() / np.abs(w).max())
+        for a, w in zip(run.outputs, parts, strict=True)
     ], run.instructions
 
 
