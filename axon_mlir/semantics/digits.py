@@ -159,8 +159,7 @@ def _with_indices(x: t.Term, made: Callable[[Index], Index]) -> t.Term:
 
     def compared(c: t.Comparison) -> t.Condition:
         if isinstance(c, t.IndexCompare):
-            make = {"<": t.less, "<=": t.at_most, "==": t.equal}[c.relation]
-            return make(made(c.left), made(c.right))
+            return t.index_comparison(c.relation, made(c.left), made(c.right))
         return t.with_sides(c, go)
 
     return go(x)

@@ -250,8 +250,7 @@ class Guards:
         form."""
         left, right = t.as_index(a), t.as_index(b)
         if left is not None and right is not None:
-            make = {"<": t.less, "<=": t.at_most, "==": t.equal}[relation]
-            made = make(left, right)
+            made = t.index_comparison(relation, left, right)
             return made if made in (t.TRUE, t.FALSE) else self.condition(made, context)
         for chosen, first in ((a, True), (b, False)):
             if isinstance(chosen, t.Select):

@@ -117,8 +117,7 @@ class Pieces(Guards):
     def condition(self, c: t.Condition, context: Context) -> t.Condition:
         """The condition without what the context decides."""
         if self.windows is not None and isinstance(c, t.IndexCompare):
-            make = {"<": t.less, "<=": t.at_most, "==": t.equal}[c.relation]
-            c = make(self._index(c.left, context), self._index(c.right, context))
+            c = t.index_comparison(c.relation, self._index(c.left, context), self._index(c.right, context))
         return super().condition(c, context)
 
     def _index(self, i: Index, context: Context) -> Index:
@@ -302,7 +301,7 @@ def compared(relation: str, a: t.Term, b: t.Term) -> t.Condition:
         return t.TRUE if (gap > 0 if relation == "<" else gap >= 0 if relation == "<=" else gap == 0) else t.FALSE
     left, right = t.as_index(a), t.as_index(b)
     if left is not None and right is not None:
-        return {"<": t.less, "<=": t.at_most, "==": t.equal}[relation](left, right)
+        return t.index_comparison(relation, left, right)
     for x, y in ((a, b), (b, a)):
         whether = truth(x) if isinstance(y, t.Const) and not isinstance(x, t.Const) else None
         if whether is not None:

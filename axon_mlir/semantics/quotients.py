@@ -212,8 +212,7 @@ def settled_term(x: t.Term, ranges: Ranges) -> t.Term:
 
     def compared(c: t.Comparison, ranges: Ranges) -> t.Condition:
         if isinstance(c, t.IndexCompare):
-            make = {"<": t.less, "<=": t.at_most, "==": t.equal}[c.relation]
-            return make(settled(c.left, ranges), settled(c.right, ranges))
+            return t.index_comparison(c.relation, settled(c.left, ranges), settled(c.right, ranges))
         return t.with_sides(c, lambda y: go(y, ranges))
 
     return go(x, ranges)

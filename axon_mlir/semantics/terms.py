@@ -270,6 +270,11 @@ def equal(a: Index, b: Index) -> Condition:
     return IndexCompare("==", a, b) if gap.constant is None else (TRUE if gap.constant == 0 else FALSE)
 
 
+def index_comparison(relation: str, a: Index, b: Index) -> Condition:
+    """`a < b`, `a <= b` or `a == b`; what it is, where their difference is a number."""
+    return {"<": less, "<=": at_most, "==": equal}[relation](a, b)
+
+
 def within(i: Index, extent: Index) -> Condition:
     """`0 <= i < extent`."""
     return conj([at_most(index(0), i), less(i, extent)])
@@ -354,8 +359,7 @@ class _Substitution:
     def _condition(self, c: Condition) -> Condition:
         match c:
             case IndexCompare(r, x, y):
-                make = {"<": less, "<=": at_most, "==": equal}[r]
-                return make(self.index(x), self.index(y))
+                return index_comparison(r, self.index(x), self.index(y))
             case RealCompare(r, x, y):
                 return RealCompare(r, self.term(x), self.term(y))
             case And(parts):
