@@ -17,7 +17,8 @@ float64 is when its inputs, or what its operations make, are off by roundings: t
 that fp32 knows, and one number in bf16 may set all the others off.
 
 An input is skipped, and says so, when the program is not finite on it, or no better than its roundings. A kernel that
-applies a function outside the range that its instruction documents is recorded as `out of range`: on normal inputs that
+applies a function outside the range that its instruction documents, and one that is off where the program applies a
+function outside the range in which fp32 can follow its definition, is recorded as `out of range`: on normal inputs that
 is a failure.
 """
 
@@ -47,7 +48,7 @@ from axon_mlir.autotune.inputs import (
 from axon_mlir.autotune.runner import Runner
 from axon_mlir.errors import AxonError
 from axon_mlir.semantics.denotation import dtype_of
-from axon_mlir.semantics.domains import Float32, Float64, Floats, Inexact, InOrder
+from axon_mlir.semantics.domains import Float32, Float64, Floats, Inexact, InOrder, Watching
 from axon_mlir.semantics.interpret import NUMPY_DTYPES, evaluate_function
 from axon_mlir.semantics.roundings import BITS
 from axon_mlir.semantics.shapes import dtype_name
@@ -300,6 +301,8 @@ def _judged(prepared: _Prepared, yardstick: Yardstick, run: RunResult | AxonErro
             return prepared.outcome("out of range", reason=run.message), None
         raise run
     error, tolerance, reason = yardstick.judge(run.outputs)
+    if reason and yardstick.beyond:
+        return prepared.outcome("out of range", reason=f"{reason}; {yardstick.beyond}"), run
     return prepared.outcome("failed" if reason else "passed", error, tolerance, reason), run
 
 
@@ -316,6 +319,8 @@ class Yardstick:
     tolerances: tuple[float, ...]
     undefined: str = ""
     """Why the input cannot be judged."""
+    beyond: str = ""
+    """The function that the program applies to a larger argument than its definition in fp32 is for."""
     others: tuple[_Other, ...] = ()
     """What else the program's error may be, for outputs that are further off."""
 
@@ -324,7 +329,8 @@ class Yardstick:
         """Evaluate the program in float64, and in its own types."""
         dtypes = result_types(func)
         with np.errstate(all="ignore"):
-            references = [np.asarray(r) for r in evaluate_function(func, arrays, Float64())]
+            exactly = Watching()
+            references = [np.asarray(r) for r in evaluate_function(func, arrays, exactly)]
             if not all(_finite(r) for r in references):
                 return Yardstick((), (), "the program is not finite in float64")
             inside, own = _Lazy(func, arrays, typed="stated"), _Lazy(func, arrays, typed=True)
@@ -349,7 +355,7 @@ class Yardstick:
                     return Yardstick((), (), f"output {n} is nothing but roundings in {dtype}")
                 tolerances.append(tolerance)
         others = (_Moved(func, arrays), _Ordered(func, arrays), _Inexact(func, arrays))
-        return Yardstick(tuple(references), tuple(tolerances), others=others)
+        return Yardstick(tuple(references), tuple(tolerances), beyond=exactly.beyond, others=others)
 
     def judge(self, outputs: Sequence[Array]) -> tuple[float, float, str]:
         """The error and tolerance of the worst output, and what is wrong with it (nothing: '')."""

@@ -122,6 +122,29 @@ def Float32() -> Floats:
     return Floats(np.float32)
 
 
+class Watching(Floats):
+    """Float64 that keeps an eye on what functions are applied to."""
+
+    def __init__(self) -> None:
+        super().__init__(np.float64)
+        self._largest: dict[str, float] = {}
+
+    def apply(self, function: str, args: Sequence[np.ndarray]) -> np.ndarray:
+        if math.isfinite(FUNCTIONS[function].exact_to):
+            largest = max((float(np.abs(a).max(initial=0)) for a in args), default=0.0)
+            self._largest[function] = max(largest, self._largest.get(function, 0.0))
+        return super().apply(function, args)
+
+    @property
+    def beyond(self) -> str:
+        """The functions that were applied beyond `exact_to`; nothing where all was within."""
+        return "; ".join(
+            f"{name} of {largest:.1e}, in fp32 it is exact to {FUNCTIONS[name].exact_to:.1e}"
+            for name, largest in self._largest.items()
+            if largest > FUNCTIONS[name].exact_to
+        )
+
+
 class Inexact(Floats):
     """Float64 in which what fp32, or a shorter type, cannot hold is off by some of its roundings, each way by chance:
     how far off a program may be for its roundings (Monte Carlo arithmetic: Parker, UCLA CSD-970002, 1997)."""

@@ -10,11 +10,14 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pytest
 from e2e.command import axon
 
 from axon_mlir.autotune import compilation
 from axon_mlir.autotune.exact_check import Mismatch
+from axon_mlir.semantics.functions import FUNCTIONS
+from axon_mlir.sim import RunResult, run_here
 
 PROGRAM = """
 import numpy as np
@@ -172,3 +175,30 @@ def test_a_file_of_ir_and_a_device_that_it_names(tmp_path: Path) -> None:
     assert result["device"] == "trn3" and result["stages"][0]["name"] == "source"
     assert axon("compile", str(source), "-o", str(out), "--device", "trn1", "-q")[0] == 0
     assert json.loads((out / "result.json").read_text())["device"] == "trn1"
+
+
+SINES = """
+import numpy as np
+
+
+def sines(x, y):
+    return np.sin(x), np.cos(y)
+"""
+
+
+def test_sines_are_exact_as_far_as_they_say(tmp_path: Path) -> None:
+    """Up to half a million turns, each taken off without a rounding; a cosine up to where a quarter turn is added."""
+    path, out = tmp_path / "program.py", tmp_path / "out"
+    path.write_text(SINES, encoding="utf-8")
+    code, _, stderr = axon("compile", f"{path}:sines", "--arg", "f32[16,32]", "--arg", "f32[16,32]", "-o", str(out))
+    assert code == 0, stderr
+    drawn = np.random.default_rng(0).uniform(-1, 1, (2, 16, 32))
+    arrays = [
+        np.asarray(part * FUNCTIONS[name].exact_to, np.float32)
+        for name, part in zip(("sin", "cos"), drawn, strict=True)
+    ]
+    (result,) = run_here(out / "kernel.py", None, [arrays], device="trn2")
+    assert isinstance(result, RunResult)
+    sine, cosine = (np.asarray(o, np.float64) for o in result.outputs)
+    np.testing.assert_allclose(sine, np.sin(arrays[0].astype(np.float64)), rtol=0, atol=1e-6)
+    np.testing.assert_allclose(cosine, np.cos(arrays[1].astype(np.float64)), rtol=0, atol=2e-5)

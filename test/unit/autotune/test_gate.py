@@ -88,6 +88,18 @@ def test_inputs_outside_a_functions_range_are_recorded(tmp_path: Path) -> None:
     assert report.failures[0].status == "out of range" and "inputs of sqrt are outside" in report.failures[0].reason
 
 
+def test_arguments_beyond_what_a_definition_is_for_are_recorded(tmp_path: Path) -> None:
+    """A bad sine is a failure, and no more than out of range where fp32 cannot count the turns of any argument."""
+    body = "nisa.activation(dst=b, op=nl.copy, data=a, scale=0.5)"
+    within = gate(tmp_path, function(lambda x: np.sin(x), "bf16[8,16]"), body)
+    assert within.count("failed") == 9 and within.count("out of range") == 0
+    beyond = gate(tmp_path, function(lambda x: np.sin(x * 2.0**24), "bf16[8,16]"), body)
+    assert not beyond.passed and beyond.count("failed") == 0
+    (offset,) = [o for o in beyond.outcomes if o.name == "offset 100"]
+    assert offset.status == "out of range"
+    assert "; sin of 1.7e+09, in fp32 it is exact to 3.3e+06" in offset.reason
+
+
 def test_inputs_on_which_the_program_is_not_finite_are_skipped(tmp_path: Path) -> None:
     def inverse(x: Any) -> Any:
         return 1.0 / x

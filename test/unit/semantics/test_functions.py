@@ -72,7 +72,7 @@ def test_definitions_hold_no_rounded_number(name: str) -> None:
     expanded = definition_of(name, tuple(t.Read(n, ()) for n in NAMES[: FUNCTIONS[name].arity]))
     assert expanded is not None
     numbers += [c.value for c in subterms(expanded) if isinstance(c, t.Const)]
-    assert all(isinstance(v, Fraction) and v.denominator <= 32 for v in numbers)
+    assert all(isinstance(v, Fraction) and v.denominator <= 512 for v in numbers)
 
 
 def test_the_sine_is_that_of_its_definition_in_wide_floats() -> None:

@@ -194,9 +194,9 @@ CASES = {
     "sine": Case(
         "sin(mul(x0[p, f], 20))",
         lambda x: np.sin(20 * x),
-        [*["tensor_scalar"] * 2, *["scalar_tensor_tensor"] * 4, "activation"],
+        [*["tensor_scalar"] * 2, *["scalar_tensor_tensor"] * 5, "activation"],
     ),
-    "cosine": Case("cos(x0[p, f])", np.cos, [*["tensor_scalar"] * 2, *["scalar_tensor_tensor"] * 4, "activation"]),
+    "cosine": Case("cos(x0[p, f])", np.cos, [*["tensor_scalar"] * 2, *["scalar_tensor_tensor"] * 5, "activation"]),
     # Positions.
     "causal": Case("(if at_k + f <= at_m + p then x0[p, f] else 0)", np.tril, ["affine_select"], attributes=PLACES),
     "causal the other way": Case(
