@@ -343,7 +343,7 @@ class Yardstick:
                 if not _finite(candidate):
                     return Yardstick((), (), f"the program is not finite when evaluated in {dtype}")
                 error = relative_l2(candidate, reference)
-                tolerance = max(FACTOR * error, F32_TOLERANCE if dtype == "f32" else 0.0)
+                tolerance = max(FACTOR * error, F32_TOLERANCE if dtype == "f32" else SMALLEST)
                 if reference.size < FEW:
                     rounded = own.output(n)
                     if not _finite(rounded):
@@ -354,7 +354,7 @@ class Yardstick:
                 if error >= 1:
                     return Yardstick((), (), f"output {n} is nothing but roundings in {dtype}")
                 tolerances.append(tolerance)
-        others = (_Moved(func, arrays), _Ordered(func, arrays), _Inexact(func, arrays))
+        others = (_Moved(func, arrays), _Ordered(func, arrays), _Inexact(func, arrays), _Stored(func, arrays))
         return Yardstick(tuple(references), tuple(tolerances), beyond=exactly.beyond, others=others)
 
     def judge(self, outputs: Sequence[Array]) -> tuple[float, float, str]:
@@ -435,12 +435,23 @@ class _Moved:
 
 
 class _Inexact(_Moved):
-    """The same with what each operation makes off by two roundings of fp32, instead of the inputs, and by one of the
-    type that it is kept in: two where the output has few elements, and all may be off the same way."""
+    """The same with what each operation makes off by two roundings of fp32, instead of the inputs."""
 
     def _moved(self, roundings: int, seed: int, few: bool) -> list[Array]:
-        shorter = roundings if few else roundings / 2
-        return evaluate_function(self._func, self._arrays, Inexact(roundings, shorter, seed), typed=True)
+        inexact = Inexact(roundings, self._shorter(roundings, few), seed)
+        return evaluate_function(self._func, self._arrays, inexact, typed=True)
+
+    def _shorter(self, roundings: int, few: bool) -> float:
+        """How many roundings of the type that it is kept in, where that is shorter."""
+        return 0.0
+
+
+class _Stored(_Inexact):
+    """The same with one rounding of the type that it is kept in: two where the output has few elements, and all may be
+    off the same way. (What that saturates may still be smooth in fp32, which kernels compute in.)"""
+
+    def _shorter(self, roundings: int, few: bool) -> float:
+        return roundings if few else roundings / 2
 
 
 class _Ordered:

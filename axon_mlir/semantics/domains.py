@@ -155,20 +155,31 @@ class Inexact(Floats):
         self._shorter = shorter
         self._signs = np.random.default_rng(seed)
 
-    def _off(
-        self, array: np.ndarray, dtype: np.dtype[Any] = np.dtype(np.float32), roundings: float | None = None
-    ) -> np.ndarray:
-        most = (self._roundings if roundings is None else roundings) * float(cast("Any", finfo(dtype)).eps) / 2
+    def _off(self, array: np.ndarray) -> np.ndarray:
+        return self._moved(array, self._inexact(array), np.dtype(np.float32), self._roundings)
+
+    def _inexact(self, array: np.ndarray, dtype: np.dtype[Any] = np.dtype(np.float32)) -> np.ndarray:
         with np.errstate(all="ignore"):
-            inexact = super().held(array, dtype) != array
-        return np.asarray(np.where(inexact, array * (1 + most * self._signs.choice((-1.0, 1.0), array.shape)), array))
+            return np.asarray(super().held(array, dtype) != array)
+
+    def _moved(self, array: np.ndarray, where: np.ndarray, dtype: np.dtype[Any], roundings: float) -> np.ndarray:
+        most = roundings * float(cast("Any", finfo(dtype)).eps) / 2
+        return np.asarray(np.where(where, array * (1 + most * self._signs.choice((-1.0, 1.0), array.shape)), array))
 
     def held(self, array: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
         """What fp32 cannot hold is off already."""
-        return array if dtype == np.float32 else self._off(array, dtype, self._shorter)
+        return array if dtype == np.float32 else self._moved(array, self._inexact(array, dtype), dtype, self._shorter)
+
+    def constant(self, value: Fraction | str) -> np.ndarray:
+        return self._off(super().constant(value))
 
     def apply(self, function: str, args: Sequence[np.ndarray]) -> np.ndarray:
-        return self._off(super().apply(function, args))
+        value = super().apply(function, args)
+        if function == "div":
+            # What divides may multiply by a reciprocal, which is off even where the quotient is exact.
+            where = self._inexact(value) | self._inexact(super().apply("reciprocal", args[1:]))
+            return self._moved(value, where, np.dtype(np.float32), self._roundings)
+        return self._off(value)
 
     def fold(self, monoid: str, array: np.ndarray) -> np.ndarray:
         return self._off(super().fold(monoid, array))

@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import DictionaryAttr, StringAttr
 from xdsl.dialects.func import FuncOp
 
 from axon_mlir.autotune import inputs
-from axon_mlir.autotune.gate import FEW, GateReport, Program, Yardstick, check_numerics, relative_l2
+from axon_mlir.autotune.gate import FEW, SMALLEST, GateReport, Program, Yardstick, check_numerics, relative_l2
 from axon_mlir.autotune.runner import SimRunner, runner_named
 from axon_mlir.errors import AxonError
 from axon_mlir.frontend.numpy_trace import trace
@@ -171,7 +171,7 @@ def test_few_elements_may_be_off_by_roundings_of_the_type() -> None:
     assert FEW <= 8 * 16
     few = Yardstick.of(func, [np.ones((1, 1), np.float32)])
     many = Yardstick.of(wide, [np.ones((8, 16), np.float32)])
-    assert few.tolerances == (2 * 2.0**-8,) and many.tolerances == (0.0,)
+    assert few.tolerances == (2 * 2.0**-8,) and many.tolerances == (SMALLEST,)
 
 
 def test_few_elements_may_be_off_by_roundings_of_what_they_are_computed_from() -> None:
@@ -267,6 +267,39 @@ def test_a_result_of_zero_may_be_off_by_roundings() -> None:
     assert yardstick.judge([np.full(2, 1e-6)])[2]
     exact = Yardstick.of(function(lambda x: x - x, "f32[2,7]"), [x])
     assert not exact.judge([np.zeros((2, 7))])[2] and exact.judge([np.full((2, 7), 1e-20)])[2]
+
+
+def test_a_quotient_may_be_off_where_it_is_a_number_of_its_type() -> None:
+    """The sum of seven is exact, and a seventh of it; a kernel multiplies it by a seventh, which is not."""
+
+    def centred(x: Any) -> Any:
+        same = np.where(x < 2.0, 1.5, x)
+        return same - np.mean(same, axis=1, keepdims=True)
+
+    same = np.full((2, 7), 1.5, np.float32)
+    yardstick = Yardstick.of(function(centred, "f32[2,7]"), [np.zeros((2, 7), np.float32)])
+    kernel = same - np.sum(same, axis=1, keepdims=True) * np.float32(1 / 7)
+    assert kernel.any()
+    assert not yardstick.judge([kernel])[2]
+    assert yardstick.judge([np.full((2, 7), 1e-5)])[2]
+
+
+def test_what_saturates_in_a_short_type_may_be_smooth_in_fp32() -> None:
+    """Roundings in bf16 of equal numbers' distance from their mean are all that is left of it; those in fp32 are small,
+    and in a kernel there are no others."""
+
+    def normalized(x: Any) -> Any:
+        same = np.where(x < 2.0, 1.5, x)
+        rest = same - np.mean(same, axis=1, keepdims=True)
+        return rest / np.sqrt(np.mean(rest * rest, axis=1, keepdims=True) + 1e-8)
+
+    same = np.full((2, 70), 1.5)
+    yardstick = Yardstick.of(function(normalized, "bf16[2,70]"), [np.zeros((2, 70), bfloat16)])
+    rest = same - same * (1 + 2.0**-24)
+    kernel = rest / np.sqrt(np.mean(rest * rest) + 1e-8)
+    assert kernel.any()
+    assert not yardstick.judge([kernel])[2]
+    assert yardstick.judge([np.full((2, 70), 0.5)])[2]
 
 
 def test_the_wrong_shape_or_number_of_outputs_fails() -> None:
