@@ -24,7 +24,7 @@ from axon_mlir.sim.failures import KernelFailure, Misuse
 from axon_mlir.sim.lookalike import Symbol
 from axon_mlir.sim.machine import Machine
 from axon_mlir.sim.memory import ACCUMULATED, ON_CHIP, UNWRITTEN, WRITTEN, Tensor, contiguous_rows, overlaps
-from axon_mlir.sim.trace import Issued, Transfer, Work
+from axon_mlir.sim.trace import Generation, Issued, Transfer, Work
 from axon_mlir.targets import (
     CallReference,
     CallRows,
@@ -45,6 +45,9 @@ MIN_INTERVAL = "min_interval"
 
 DMA = "dma"
 """The engine that moves data between memories, by its name in descriptions."""
+
+GENERATIONS: Mapping[str, Generation] = {"hwdge": "hardware", "swdge": "software", "none": "static"}
+"""How descriptors are made, by what `dge_mode` calls it."""
 
 Getter = Callable[[Mapping[str, Any]], Any]
 
@@ -386,7 +389,7 @@ class BoundInstruction:
                 space="psum" if any(tile.storage.space == "psum" for tile in streams) else "sbuf",
                 wide=moving.dtype.itemsize == 4,
                 rows=moving.data.shape[0],
-                transfer=_moved(tiles) if engine == DMA else None,
+                transfer=_moved(tiles, _made(selection, facts)) if engine == DMA else None,
             )
 
         if engine != "any":
@@ -556,7 +559,14 @@ def _transfer(tiles: Sequence[Tensor]) -> tuple[int, int]:
     return max(tile.data.size * tile.dtype.itemsize for tile in tiles), rows
 
 
-def _moved(tiles: Mapping[str, Tensor]) -> Transfer:
+def _made(selection: Selection, facts: Facts) -> Generation | None:
+    """How the descriptors of a DMA are made, where the call says so: rows that are chosen at run time need software."""
+    if any(isinstance(arg, CallRows) for _, arg in selection.form.call):
+        return "software"
+    return GENERATIONS.get(facts.options.get("dge_mode", "").rpartition(".")[2])
+
+
+def _moved(tiles: Mapping[str, Tensor], made: Generation | None) -> Transfer:
     """Which DMA engines move what: partition p belongs to engine p / 8; between tensors in HBM rows go round."""
     size, descriptors = _transfer(list(tiles.values()))
     results = list(tiles.values())[-1:]
@@ -570,7 +580,7 @@ def _moved(tiles: Mapping[str, Tensor]) -> Transfer:
             shares[partition // 8] = shares.get(partition // 8, 0) + 1
     whole = sum(shares.values())
     parts = tuple((e, -(-descriptors * n // whole), -(-size * n // whole)) for e, n in sorted(shares.items()))
-    return Transfer(load, parts, descriptors)
+    return Transfer(load, parts, descriptors, made)
 
 
 def _moves_only(body: terms.Term) -> bool:

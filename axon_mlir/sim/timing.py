@@ -13,15 +13,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from heapq import heappop, heappush
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from axon_mlir.errors import AxonError
 from axon_mlir.sim.placement import mover
-from axon_mlir.sim.trace import Access, Trace, Transfer, Work
+from axon_mlir.sim.trace import Access, Generation, Trace, Transfer, Work
 from axon_mlir.targets import Device
-
-Generation = Literal["hardware", "software", "static"]
-"""How the descriptors of a DMA are made: by the issuing queue's hardware, by GpSimd's software, or before the run."""
 
 LOOKAHEAD = 48
 """Instructions of a queue that the compiler's scheduler looks at (the study's figure; 8 to 512 differ little)."""
@@ -70,6 +67,7 @@ class Model:
 
     device: Device
     generation: Generation = "hardware"
+    """How descriptors are made where the kernel does not say so."""
 
     def ns(self, *names: str) -> float:
         """The first constant of these names that the description has; AxonError when it has none."""
@@ -98,7 +96,7 @@ class Model:
         the synchronisation engine's."""
         if work.transfer is None:
             return work.queue
-        if self.generation == "software":
+        if (work.transfer.made or self.generation) == "software":
             return "gpsimd"
         return work.queue or "sync"
 
@@ -140,7 +138,7 @@ class Model:
 
     def _transfer(self, moved: Transfer) -> Cost:
         """A DMA: the queue issues it, the engines move their parts one after the other."""
-        mode, way = self.generation, "load" if moved.load else "store"
+        mode, way = moved.made or self.generation, "load" if moved.load else "store"
         issue = self.ns(f"dma_{mode}_issue") + moved.descriptors * self.ns(f"dma_{mode}_descriptor")
         first = self.ns(f"dma_{mode}_first_{way}", f"dma_{mode}_first")
         spread = self.ns(f"dma_spread_{way}") / self.device.limits["dma_engines"]

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Literal, NamedTuple
+
+Generation = Literal["hardware", "software", "static"]
+"""How the descriptors of a DMA are made: by the issuing queue's hardware, by GpSimd's software, or before the run."""
 
 Box = tuple[int, int, int, int]
 """Rows from and to, bytes of a row from and to: of partitions on chip, of the innermost axis in HBM."""
@@ -22,6 +25,8 @@ class Transfer:
     """Into SBUF."""
     parts: tuple[tuple[int, int, int], ...]
     descriptors: int
+    made: Generation | None = None
+    """How its descriptors are made, where the kernel says so."""
 
     @property
     def size(self) -> int:
@@ -118,4 +123,4 @@ def box_of(start: int, shape: Sequence[int], strides: Sequence[int], item: int, 
     return first, first + rows + 1, inside, inside + wide + item
 
 
-__all__ = ["Access", "Box", "Buffer", "Issued", "Trace", "Transfer", "Work", "box_of"]
+__all__ = ["Access", "Box", "Buffer", "Generation", "Issued", "Trace", "Transfer", "Work", "box_of"]

@@ -24,7 +24,8 @@ class Source:
 
 @dataclass(frozen=True)
 class Run:
-    """One row: the kernel (of this folder, or of a repository), its arguments, and who makes descriptors of DMA.
+    """One row: the kernel (of this folder, or of a repository), its arguments, and who makes descriptors of DMA; or the
+    profile of a run (a file of JSON), which has it all.
 
     `stream`: whether the instructions that ran are those of the source (`known`), or a compiler has scheduled them.
     """
@@ -53,6 +54,15 @@ def _autotune(row: str, commit: str, path: str, count: int = 2) -> Run:
 
 def _attention(row: str, form: str, dtype: str, length: int) -> Run:
     return Run(row, OURS, form, arrays(dtype, *[(128, length)] * 3), "scheduled")
+
+
+FUSION = "allenkchau/trainium-kernel-fusion"
+FORMS = ("baseline", "fused")
+
+
+def _profile(folder: str) -> str:
+    form = folder.removeprefix("artifacts/").partition("_")[0]
+    return f"profiling/{folder}/json_reports/{form}_exec_2_profile_full.json"
 
 
 RUNS: tuple[Run, ...] = (
@@ -89,9 +99,18 @@ RUNS: tuple[Run, ...] = (
             ("baseline", "attention_by_phases", "bf16", "bfloat16", 4096),
         )
     ),
-    _attention("kf-trn2-prof-attn-fused-fp32-s512", "attention_fused", "float32", 512),
-    _attention("kf-trn2-prof-attn-fused-bf16-s1024", "attention_fused", "bfloat16", 1024),
-    _attention("kf-trn2-prof-attn-baseline-fp32-s512", "attention_by_phases", "float32", 512),
+    *(
+        Run(f"kf-trn2-prof-attn-{row}", Source(FUSION, "d709ddf", _profile(folder)), None, (), "known")
+        for row, folder in (
+            *(
+                (f"{f}-{t}-s{n}", f"artifacts/{f}_{t}_s{n}")
+                for f in FORMS
+                for t in ("fp32", "bf16")
+                for n in (512, 1024)
+            ),
+            *((f"{form}-fp32-s512-again", f"{form}_attention") for form in FORMS),
+        )
+    ),
 )
 
 __all__ = ["RUNS", "Run", "Source"]

@@ -23,6 +23,10 @@ from pathlib import Path
 
 from axon_mlir.errors import AxonError
 from axon_mlir.sim import run_kernel
+from axon_mlir.sim.report import PHASES
+from axon_mlir.sim.timing import prepared, replay
+from axon_mlir.targets import load_device
+from benchmarks.timing.profiles import trace_of
 from benchmarks.timing.runs import RUNS, Run, Source
 
 HERE = Path(__file__).parent
@@ -88,13 +92,16 @@ def located(run: Run, sources: Path | None, folder: Path) -> Path | None:
     shown = subprocess.run(["git", "-C", str(found), "show", blob], capture_output=True, check=False)
     if shown.returncode:
         return None
-    path = folder / f"{Path(run.kernel.path).stem.replace('.', '_')}.py"
+    name = Path(run.kernel.path)
+    path = folder / f"{name.stem.replace('.', '_')}{name.suffix}"
     path.write_bytes(shown.stdout)
     return path
 
 
 def predicted(run: Run, row: Row, path: Path) -> Found:
-    """Run a kernel on shapes; AxonError where it cannot be run."""
+    """Run a kernel on shapes, or replay a profile; AxonError where that cannot be done."""
+    if path.suffix == ".json":
+        return replayed(run, row, path)
     result = run_kernel(
         path,
         run.function,
@@ -110,6 +117,16 @@ def predicted(run: Run, row: Row, path: Path) -> Found:
     return Found(
         row, run.stream, time["predicted_us"] + launch, time["predicted_order_us"] + launch, str(time["binding"])
     )
+
+
+def replayed(run: Run, row: Row, path: Path) -> Found:
+    """A profile's instructions, each queue's in the order in which they were executed: nothing is scheduled."""
+    device = load_device(row.device)
+    ready = prepared(trace_of(path, device), device)
+    schedules = [replay(ready, reorder=False, phase=n / PHASES) for n in range(PHASES)]
+    middle = sorted(schedules, key=lambda s: s.total_ns)[PHASES // 2]
+    us = middle.total_ns / 1e3
+    return Found(row, run.stream, us, us, max(middle.busy, key=lambda queue: middle.busy[queue]))
 
 
 def measured_runs(sources: Path | None, chosen: Sequence[str]) -> Iterator[Found | str]:

@@ -10,6 +10,7 @@ import pytest
 
 from axon_mlir.sim import KernelFailure, RandomArray, execute
 from axon_mlir.sim.report import time_report
+from axon_mlir.sim.timing import prepared
 from axon_mlir.sim.trace import Trace
 from axon_mlir.targets import load_device
 
@@ -73,3 +74,33 @@ def test_a_kernel_that_asks_for_a_value_is_refused(tmp_path: Path) -> None:
     line = ACCUMULATES.format(last=last).split("\n").index(f"    {last}") + 1
     assert caught.value.where == f"{tmp_path / 'kernel.py'}:{line}"
     assert "a run with values" in str(caught.value)
+
+
+DESCRIPTORS = """import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+@nki.jit
+def kernel(x, index):
+    a = nl.ndarray((128, 16), dtype=x.dtype, buffer=nl.sbuf)
+    rows = nl.ndarray((128, 1), dtype=index.dtype, buffer=nl.sbuf)
+    out = nl.ndarray((128, 16), dtype=x.dtype, buffer=nl.shared_hbm)
+    nisa.dma_copy(dst=rows, src=index)
+    nisa.dma_copy(dst=a, src=x[0:128, 0:16], dge_mode=nisa.dge_mode.hwdge)
+    nisa.dma_copy(dst=a, src=x.ap(pattern=[[16, 128], [1, 16]], vector_offset=rows, indirect_dim=0))
+    nisa.dma_copy(dst=out, src=a, dge_mode=nisa.dge_mode.swdge)
+    return out
+"""
+
+
+def test_a_kernel_may_say_how_descriptors_are_made(tmp_path: Path) -> None:
+    """Rows that are chosen at run time need software; what a call leaves open is the run's to say."""
+    path, trace = tmp_path / "kernel.py", Trace()
+    path.write_text(DESCRIPTORS, encoding="utf-8")
+    given = (RandomArray("float32", (200, 16)), np.zeros((128, 1), np.int32))
+    execute(path, None, given, device="trn2", trace=trace)
+    moved = [one.work.transfer for one in trace.issued]
+    assert [m.made for m in moved if m is not None] == [None, "hardware", "software", "software"]
+    ready = prepared(trace, load_device("trn2"), "static")
+    assert ready.queues == ("sync", "sync", "gpsimd", "gpsimd")
