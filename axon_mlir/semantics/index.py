@@ -169,7 +169,7 @@ class Index:
         out: dict[Monomial, int] = {}
         for m1, c1 in self.terms:
             for m2, c2 in factor.terms:
-                m = tuple(sorted(m1 + m2, key=_atom_key)) if m1 and m2 else m1 or m2
+                m = product_of(m1, m2)
                 out[m] = out.get(m, 0) + c1 * c2
         return Index(out)
 
@@ -332,6 +332,11 @@ def size(name: str) -> Index:
 
 def of_var(v: Var) -> Index:
     return Index({(v,): 1})
+
+
+def product_of(a: Monomial, b: Monomial) -> Monomial:
+    """The product of two monomials."""
+    return tuple(sorted(a + b, key=_atom_key)) if a and b else a or b
 
 
 def cofactor(whole: Monomial, part: Monomial) -> Monomial | None:

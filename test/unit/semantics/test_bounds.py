@@ -25,6 +25,8 @@ def terms() -> st.SearchStrategy[Index]:
             pairs.map(lambda p: minimum(*p)),
             pairs.map(lambda p: maximum(*p)),
             inner.map(lambda x: x // 3),
+            inner.map(lambda x: x * M),
+            inner.map(lambda x: x // 3 * N),
         )
 
     return st.recursive(leaves, larger, max_leaves=5)
@@ -43,3 +45,12 @@ def test_bounds_of_slices_are_in_order() -> None:
     assert not nonnegative(low - high) and not nonnegative(M - 2)
     assert nonnegative(M - M // 2) and not nonnegative(M // 2 - 1)
     assert nonnegative(M - maximum(0, M - 24)) and nonnegative(minimum(5, maximum(1, N)) - 1)
+
+
+def test_products_are_bounded_by_their_factors() -> None:
+    """The joints of a concatenation of rows that are taken in steps."""
+    whole = N * ((M + 1) // 2)
+    assert nonnegative(whole) and nonnegative(2 * whole - whole) and at_least(whole, 1)
+    assert nonnegative(N * minimum(M, 3) - N) and nonnegative(M * N - N * (M // 2))
+    assert nonnegative(M * N - N) and not nonnegative(M * N - 2 * N)
+    assert not nonnegative(whole - M * N) and not nonnegative(N * (M // 2) - 1)
