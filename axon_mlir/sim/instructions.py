@@ -378,7 +378,7 @@ class BoundInstruction:
         hardware = form.hardware
         free = {**hardware.limits, MIN_INTERVAL: replace(hardware.limits[MIN_INTERVAL], value=0)}
         lean = replace(form, hardware=replace(hardware, limits=free))
-        functions = [str(selection.attributes[name]) for name in form.functions if name == "op"]
+        functions = [str(selection.attributes[name]) for name in form.functions]
 
         def on(queue: str) -> Work:
             return Work(

@@ -130,11 +130,15 @@ class Model:
         table = work.function if work.queue == "scalar" and work.function not in FREE_FUNCTIONS else ""
         return Cost(stream, stream + interval, stream + latency, table=table)
 
-    def _fixed(self, kind: str, work: Work) -> float:
-        """What is beyond the cycles: of the instruction on its engine, or of the engine."""
+    def names(self, kind: str, work: Work) -> tuple[str, ...]:
+        """Constants for what is beyond the cycles, the most specific first: of a copy, of short elements, of the
+        instruction, of where operands lie, of the engine."""
         copies, half = work.function == "identity", not work.wide
         parts = ("copy" if copies else "", "half" if half else "", work.instruction, work.space)
-        return self.ns(*(f"{kind}_{work.queue}_{part}" for part in parts if part), f"{kind}_{work.queue}")
+        return *(f"{kind}_{work.queue}_{part}" for part in parts if part), f"{kind}_{work.queue}"
+
+    def _fixed(self, kind: str, work: Work) -> float:
+        return self.ns(*self.names(kind, work))
 
     def _transfer(self, moved: Transfer) -> Cost:
         """A DMA: the queue issues it, the engines move their parts one after the other."""

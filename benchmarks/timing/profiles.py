@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import prod
 from pathlib import Path
@@ -27,6 +27,8 @@ PARTITION = 1 << 18
 SBUF_BASE = 0x802000000000
 PSUM_BASE = 0x2000000
 ROWS = 128
+SEMAPHORE = 4
+"""Bytes of the packet that says that a DMA is over."""
 
 QUEUES = {"Tensor": "tensor", "Vector": "vector", "Scalar": "scalar", "GpSimd": "gpsimd", "Sync": "sync"}
 ITEMS = {"fp32": ("float32", 4), "bfloat16": ("bfloat16", 2)}
@@ -178,43 +180,134 @@ class Hardware:
         return Issued(work, 0, (source,), (target,)), tuple(arguments)
 
 
+@dataclass(frozen=True)
+class Executed:
+    """When an instruction ran: its start and end as the profiler has them, nanoseconds from the start of the run. Of a
+    product: `start` is that of its first pass, `begun` that of loading its weights. Of a DMA: the queue is at work from
+    `start` to `end`."""
+
+    begun: float
+    start: float
+    end: float
+
+
+@dataclass(frozen=True)
+class Packet:
+    """What one DMA engine moved at a time."""
+
+    start: float
+    end: float
+    size: int
+
+
+@dataclass(frozen=True)
+class Profile:
+    """What a profile says: the trace, when each instruction ran, and the packets of each DMA, by engine."""
+
+    trace: Trace
+    executed: tuple[Executed, ...]
+    packets: dict[int, dict[int, list[Packet]]]
+    total: float
+    full_clock: tuple[tuple[float, float], ...]
+    """From when to when the matrix engine's clock was full."""
+
+
 def trace_of(path: Path, device: Device) -> Trace:
     """The trace of a profile; AxonError for an instruction that is not known here."""
+    return profile_of(path, device).trace
+
+
+def profile_of(path: Path, device: Device) -> Profile:
+    """All of it that is of use here."""
     profile = json.loads(path.read_text(encoding="utf-8"))
     trace = Trace()
     trace.tensors = {SBUF: Buffer("sbuf", "sbuf", 0, (0, 0)), PSUM: Buffer("psum", "psum", 0, (0, 0))}
     trace.tensors[HBM] = Buffer("hbm", "hbm")
     hardware = Hardware(device)
-    for queue, opcode, texts in _body(profile["instruction"]):
-        if opcode == "MATMUL":
-            trace.issued.append(hardware.multiplied(*texts))
-        elif opcode == "DMA_DIRECT2D":
-            issued, arguments = hardware.moved(queue, texts[0][0])
+    executed: list[Executed] = []
+    for begun in _body(profile["instruction"]):
+        executed.append(begun.executed)
+        if begun.opcode == "MATMUL":
+            trace.issued.append(hardware.multiplied(begun.texts("LDWEIGHTS"), begun.texts("MATMUL")))
+        elif begun.opcode == "DMA_DIRECT2D":
+            issued, arguments = hardware.moved(begun.queue, begun.texts(begun.opcode)[0])
             trace.issued.append(issued)
             for number in arguments:
                 trace.tensors[HBM + 1 + number] = Buffer(f"argument {number}", "hbm")
         else:
-            trace.issued.append(hardware.computed(queue, opcode, texts[0][0]))
-    return trace
+            trace.issued.append(hardware.computed(begun.queue, begun.opcode, begun.texts(begun.opcode)[0]))
+    return Profile(
+        trace,
+        tuple(executed),
+        _packets(profile, trace.issued),
+        max((s["total_time"] * 1e9 for s in profile.get("summary", ())), default=0.0),
+        tuple((h["timestamp"], h["timestamp"] + h["duration"]) for h in profile.get("ham", ()) if h["k"] == h["n"]),
+    )
 
 
-def _body(instructions: Sequence[dict[str, Any]]) -> Iterator[tuple[str, str, tuple[list[str], list[str]]]]:
-    """What the kernel asked for, in the order in which it began: queue, opcode, texts (of a product, those of the loads
-    of its weights and of its passes)."""
-    products: dict[str, tuple[list[str], list[str]]] = {}
-    begun: list[tuple[str, str, tuple[list[str], list[str]]]] = []
+@dataclass
+class _Begun:
+    """An instruction of the kernel, which may be several of the hardware's."""
+
+    queue: str
+    opcode: str
+    parts: list[dict[str, Any]]
+
+    def texts(self, opcode: str) -> list[str]:
+        """The operands of those parts."""
+        return [part["operands"] for part in self.parts if part["opcode"] == opcode]
+
+    @property
+    def executed(self) -> Executed:
+        own = [part for part in self.parts if part["opcode"] == self.opcode]
+        ends = [part["timestamp"] + part.get("duration", 0) for part in own]
+        return Executed(self.parts[0]["timestamp"], own[0]["timestamp"], max(ends))
+
+
+def _body(instructions: Sequence[dict[str, Any]]) -> list[_Begun]:
+    """What the kernel asked for, in the order in which it began. A product is loads of weights and passes."""
+    products: dict[str, _Begun] = {}
+    found: list[_Begun] = []
     for one in sorted(instructions, key=lambda i: (i["timestamp"], i["pc"])):
         name, opcode, queue = one["bir_instruction_name"], one["opcode"], QUEUES.get(one["subgroup"], "")
         if not name or opcode in ("EVENT_SEMAPHORE", "NOP", "ACT_TABLE_LOAD"):
             continue
-        if opcode not in ("LDWEIGHTS", "MATMUL"):
-            begun.append((queue, opcode, ([one["operands"]], [])))
-            continue
-        if name not in products:
-            products[name] = [], []
-            begun.append((queue, "MATMUL", products[name]))
-        products[name][opcode == "MATMUL"].append(one["operands"])
-    yield from begun
+        product = products.get(name) if opcode in ("LDWEIGHTS", "MATMUL") else None
+        if product is None:
+            product = _Begun(queue, "MATMUL" if opcode == "LDWEIGHTS" else opcode, [])
+            found.append(product)
+            if product.opcode == "MATMUL":
+                products[name] = product
+        product.parts.append(one)
+    return found
 
 
-__all__ = ["trace_of"]
+def _packets(profile: dict[str, Any], issued: Sequence[Issued]) -> dict[int, dict[int, list[Packet]]]:
+    """The packets of each DMA: an engine ends what a queue asks of it with one of four bytes, the semaphore's."""
+    names = {q["q_idx"]: q["q_name"] for q in profile.get("dma_queues_info", ()) if "Dynamic" in q["q_name"]}
+    streams: dict[tuple[str, int], list[Packet]] = {}
+    for one in sorted(profile.get("dma", ()), key=lambda d: d["timestamp"]):
+        name = names.get(int(one["dma_queue"]), "")
+        if name:
+            queue = next(ours for theirs, ours in QUEUES.items() if theirs.lower() in name.lower())
+            packet = Packet(one["timestamp"], one["timestamp"] + one["duration"], one["transfer_size"])
+            streams.setdefault((queue, int(one["dma_engine"])), []).append(packet)
+    asked: dict[str, list[int]] = {}
+    for number, one in enumerate(issued):
+        if one.work.transfer is not None:
+            asked.setdefault(one.work.queue or "gpsimd", []).append(number)
+    found: dict[int, dict[int, list[Packet]]] = {}
+    for (queue, engine), stream in streams.items():
+        numbers_left = iter(asked.get(queue, ()))
+        group: list[Packet] = []
+        for packet in stream:
+            group.append(packet)
+            if packet.size == SEMAPHORE:
+                number = next(numbers_left, None)
+                if number is not None:
+                    found.setdefault(number, {})[engine] = group
+                group = []
+    return found
+
+
+__all__ = ["Executed", "Packet", "Profile", "profile_of", "trace_of"]

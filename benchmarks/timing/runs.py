@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -28,6 +29,8 @@ class Run:
     profile of a run (a file of JSON), which has it all.
 
     `stream`: whether the instructions that ran are those of the source (`known`), or a compiler has scheduled them.
+    `api`: the interface that the kernel is written in. `then`: functions of the same file that are launched after it,
+    with their arguments: the row is the sum of their times.
     """
 
     row: str
@@ -36,11 +39,23 @@ class Run:
     arguments: tuple[Argument, ...]
     stream: Literal["known", "scheduled"]
     generation: Generation = "hardware"
+    api: Literal["current", "old"] = "current"
+    then: tuple[tuple[str, tuple[Argument, ...]], ...] = ()
+
+    @property
+    def launches(self) -> tuple[tuple[str | None, tuple[Argument, ...]], ...]:
+        """Functions and arguments, in the order in which they are launched."""
+        return (self.function, self.arguments), *self.then
 
 
 def arrays(dtype: str, *shapes: tuple[int, ...]) -> tuple[RandomArray, ...]:
     """Arguments of these shapes."""
     return tuple(RandomArray(dtype, shape) for shape in shapes)
+
+
+def float32(*shapes: tuple[int, ...]) -> tuple[RandomArray, ...]:
+    """Arguments of these shapes in single precision."""
+    return arrays("float32", *shapes)
 
 
 SQUARE = (2048, 2048)
@@ -63,6 +78,103 @@ FORMS = ("baseline", "fused")
 def _profile(folder: str) -> str:
     form = folder.removeprefix("artifacts/").partition("_")[0]
     return f"profiling/{folder}/json_reports/{form}_exec_2_profile_full.json"
+
+
+EPSILON = 1e-5
+BATCHED = float32((16, 4096, 64), (16, 64, 4096))
+KDA_TASKS: tuple[tuple[str, tuple[Argument, ...], str], ...] = (
+    ("adamw", float32(*[(10944, 2048)] * 4), "adamw_v2_ch{512,608,768,1152,1216,1536}"),
+    (
+        "add_rmsnorm_matmul",
+        (*float32((4096, 1024), (1024, 2048)), EPSILON, *float32((4096, 1024), (1024,))),
+        "add_rmsnorm_matmul_{v2_postscale,v3b_bf16_split4}",
+    ),
+    ("bmm", BATCHED, "bmm_{d1_bblk2,d1_stage_a_g2,d1_stage_b_g4,d1_twophase_m16,probe_bf16_calib}"),
+    (
+        "bmm_softmax",
+        BATCHED,
+        "bmm_softmax_{v1,v3_fused_reduce_reject,v3b_negate_only,v5_copy_scalar,v5_copy_vector,v5_norm_scalar}",
+    ),
+    (
+        "gqa_full",
+        float32((32, 128, 16, 128), (1, 8, 4, 128, 8, 128), (1, 32, 128, 1024)),
+        "gqa_full_{v3a_scalefold,v3c_scalefold_defernorm,v4_msub2,v4_msub8,v6_nomax,v7a_msub4,v8_ctxsplit}",
+    ),
+    (
+        "lora",
+        float32((8, 4, 128, 40, 128), (40, 128, 12288), (40, 128, 128), (128, 12288)),
+        "lora_v3_bf16_split",
+    ),
+    (
+        "mamba",
+        float32((256, 7168), (256, 7168), (256, 16), (16, 7168), (16, 7168)),
+        "mamba_{v2,v2_w256,v2_w896,v3,v4,v4_w448}",
+    ),
+    ("matmul", float32((32, 128, 40, 128), (40, 128, 12288)), "matmul_v2_{b2,b4,b16}"),
+    (
+        "matmul_add_rmsnorm",
+        (*float32((4096, 2048), (2048, 2048)), EPSILON, *float32((4096, 2048), (2048,))),
+        "matmul_add_rmsnorm_{v2_bf16_split,v3_stationary_reorder}",
+    ),
+    (
+        "rmsnorm_matmul",
+        float32((32, 128, 1024), (8, 128, 2048)),
+        "rmsnorm_matmul_{probe_loadtranspose,v1,v2_postscale}",
+    ),
+    (
+        "rope_single_freq_apply",
+        float32((128, 262144), (64, 262144), (64, 262144)),
+        "rope_{v1,v1_w4096,v2_layoutB_scalar,v2_layoutB_scalar_w256,v3_layoutB_pe_w128}",
+    ),
+    ("silu", float32((128, 32, 7168)), "silu_{v1,v2_k2,v2_k4,v3_s2,v3_s7,v3_s8}"),
+    (
+        "swiglu",
+        float32((8, 4, 128, 8, 128), (8, 128, 3072), (24, 128, 1024), (8, 128, 3072)),
+        "swiglu_{v2,v3_mblock}",
+    ),
+    (
+        "transpose_matmul",
+        float32((128, 16, 4096), (128, 16, 10944)),
+        "tmm_{v1,v2b_bf16_split_tight,v5_mblk16_nchunk512_masked_tail,v7_dbuf_rhs}",
+    ),
+)
+"""Folder, arguments, and the names of files with what tells them apart in braces."""
+
+
+def _kda(folder: str, arguments: tuple[Argument, ...], names: str) -> Iterator[Run]:
+    """The runs of one task of Jerry2423/kda-for-trainium, whose file names are the rows' names. All are compiled with
+    `--disable-dge` (`adapter/nkibench_case.py`): descriptors are made before the run."""
+    before, _, variants = names.rstrip("}").partition("{")
+    for variant in variants.split(","):
+        name = before + variant
+        source = Source("Jerry2423/kda-for-trainium", "90770f2", f"workspaces/{folder}/runs/{name}.py")
+        row = f"kda-trn2-{name.replace('_', '-')}"
+        yield Run(row, source, "kernel", arguments, "scheduled", "static", "old")
+
+
+def _mlp(form: str, short: str, m: int, k: int, n: int) -> Run:
+    """A layer of allenkchau/trainium-kernel-fusion: product, bias and gelu in one kernel, or the latter in another."""
+    dtype = {"fp32": "float32", "bf16": "bfloat16"}[short]
+    file = "baseline/mlp_gemm.py" if form == "baseline" else "fused/mlp.py"
+    return Run(
+        f"kf-trn2-mlp-{form}-{short}-{m}x{k}x{n}",
+        Source("allenkchau/trainium-kernel-fusion", "d709ddf", f"kernels/{file}"),
+        "gemm_kernel" if form == "baseline" else form.replace("fused_", "fused_mlp_"),
+        arrays(dtype, (k, m), (k, n), (1, n)),
+        "scheduled",
+        api="old",
+        then=(("gelu_kernel", arrays(dtype, (m, n))),) if form == "baseline" else (),
+    )
+
+
+MLP_SIZES = ((128, 128, 512), (256, 512, 1024), (512, 1024, 2048), (1024, 2048, 4096), (2048, 4096, 4096))
+MLP_ROWS = (
+    *(("baseline", "fp32", *size) for size in MLP_SIZES[:2]),
+    *(("baseline", "bf16", *size) for size in MLP_SIZES[2:]),
+    *(("fused_taylor", short, *size) for short in ("fp32", "bf16") for size in MLP_SIZES[:2]),
+    *(("fused_pwl", "fp32", *size) for size in MLP_SIZES[2:]),
+    *(("fused_pwl", "bf16", *size) for size in MLP_SIZES[3:]),
+)
 
 
 RUNS: tuple[Run, ...] = (
@@ -111,6 +223,8 @@ RUNS: tuple[Run, ...] = (
             *((f"{form}-fp32-s512-again", f"{form}_attention") for form in FORMS),
         )
     ),
+    *(run for task in KDA_TASKS for run in _kda(*task)),
+    *(_mlp(*row) for row in MLP_ROWS),
 )
 
 __all__ = ["RUNS", "Run", "Source"]

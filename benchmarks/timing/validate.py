@@ -16,16 +16,18 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 from axon_mlir.errors import AxonError
-from axon_mlir.sim import run_kernel
+from axon_mlir.sim import Argument, run_kernel
 from axon_mlir.sim.report import PHASES
 from axon_mlir.sim.timing import prepared, replay
 from axon_mlir.targets import load_device
+from benchmarks.timing import old_api
 from benchmarks.timing.profiles import trace_of
 from benchmarks.timing.runs import RUNS, Run, Source
 
@@ -33,6 +35,12 @@ HERE = Path(__file__).parent
 ORDERED = (0.20, 0.10)
 """Of pairs of rows of one task, those that differ by more than this part should be ordered right."""
 TIMEOUT = 900.0
+TASKS = (
+    *("add-rmsnorm-matmul", "matmul-add-rmsnorm", "rmsnorm-matmul", "bmm-softmax", "transpose-matmul"),
+    *("double matmul", "swiglu", "adamw", "mamba", "silu", "rope", "lora", "gqa", "bmm", "mlp", "attn", "vadd"),
+    "matmul",
+)
+"""Names of tasks, each before those that are a part of it."""
 
 
 @dataclass(frozen=True)
@@ -52,8 +60,10 @@ class Row:
 
     @property
     def task(self) -> tuple[str, str, str]:
-        """Rows that do the same."""
-        return "attention" if "attn" in self.id else "add" if "vadd" in self.id else "matmul", self.shapes, self.dtype
+        """Rows that do the same: what their names say, on the same shapes, from and to the same type."""
+        words = f"{self.id} {self.kernel}".lower().replace("_", "-")
+        name = next((task for task in TASKS if task in words), self.id)
+        return name, self.shapes, self.dtype.partition(",")[0].removesuffix(" io")
 
 
 @dataclass(frozen=True)
@@ -102,20 +112,14 @@ def predicted(run: Run, row: Row, path: Path) -> Found:
     """Run a kernel on shapes, or replay a profile; AxonError where that cannot be done."""
     if path.suffix == ".json":
         return replayed(run, row, path)
-    result = run_kernel(
-        path,
-        run.function,
-        run.arguments,
-        device=row.device,
-        domain="shapes",
-        timeout=TIMEOUT,
-        timed=run.generation,
-    )
-    time = result.time
-    assert time is not None
-    launch = 0.0 if row.metric == "profile" else time["latency_us"] - time["predicted_us"]
+    times = [timed(run, row.device, path, function, arguments) for function, arguments in run.launches]
+    launch = 0.0 if row.metric == "profile" else sum(time["latency_us"] - time["predicted_us"] for time in times)
     return Found(
-        row, run.stream, time["predicted_us"] + launch, time["predicted_order_us"] + launch, str(time["binding"])
+        row,
+        run.stream,
+        sum(time["predicted_us"] for time in times) + launch,
+        sum(time["predicted_order_us"] for time in times) + launch,
+        str(max(times, key=lambda time: time["predicted_us"])["binding"]),
     )
 
 
@@ -127,6 +131,20 @@ def replayed(run: Run, row: Row, path: Path) -> Found:
     middle = sorted(schedules, key=lambda s: s.total_ns)[PHASES // 2]
     us = middle.total_ns / 1e3
     return Found(row, run.stream, us, us, max(middle.busy, key=lambda queue: middle.busy[queue]))
+
+
+def timed(
+    run: Run, device: str, path: Path, function: str | None, arguments: tuple[Argument, ...]
+) -> Mapping[str, Any]:
+    """The report of one launch's time."""
+    if run.api == "old":
+        assert function is not None
+        return old_api.timed(path, function, arguments, device, run.generation, TIMEOUT)
+    time = run_kernel(
+        path, function, arguments, device=device, domain="shapes", timeout=TIMEOUT, timed=run.generation
+    ).time
+    assert time is not None
+    return time
 
 
 def measured_runs(sources: Path | None, chosen: Sequence[str]) -> Iterator[Found | str]:

@@ -56,7 +56,7 @@ def test_an_instruction_waits_for_what_it_reads_and_a_hop() -> None:
 
 def test_a_queue_goes_on_after_the_interval() -> None:
     one, two = run(issue(VECTOR, [1], [2]), issue(VECTOR, [1], [3])).spans
-    assert two.start == one.end == pytest.approx(77 + 512 / 0.96) and one.end < one.visible
+    assert two.start == one.end == pytest.approx(70 + 512 / 0.96) and one.end < one.visible
 
 
 def test_what_is_written_waits_for_readers_in_other_queues_only() -> None:
@@ -86,7 +86,7 @@ def test_what_a_write_covers_is_no_longer_waited_for() -> None:
 def test_a_load_takes_issue_first_byte_transfer_and_completion() -> None:
     (span,) = run(issue(dma(), [1], [2])).spans
     assert span.end == 560
-    last = 1340 + 390 * 15 / 16 + 8 * 8 + 8 * 2048 / 27.3
+    last = 1340 + 280 * 15 / 16 + 8 * 8 + 8 * 2048 / 27.3
     assert span.visible == pytest.approx(last + 395)
 
 
