@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from axon_mlir.sim.timing import TENSOR, Generation, Schedule, prepared, replay
 from axon_mlir.sim.trace import Trace
 from axon_mlir.targets import Device
@@ -105,20 +107,18 @@ def time_report(trace: Trace, device: Device, generation: Generation = "hardware
 
 def _stalls(run: Schedule) -> list[Stall]:
     """The longest waits, line by line."""
-    free: dict[str, float] = {}
-    found: dict[tuple[int, int], float] = {}
-    for number in sorted(range(len(run.starts)), key=run.starts.__getitem__):
-        queue, start = run.queues[number], run.starts[number]
-        gap = start - free.get(queue, 0.0)
-        free[queue] = run.ends[number]
-        if gap > 0 and run.waits[number] >= 0:
-            found[number, run.waits[number]] = gap
-    issued = run.trace.issued
+    issued, starts, ends = run.trace.issued, np.asarray(run.starts), np.asarray(run.ends)
+    waits, queues = np.asarray(run.waits, np.int64), np.asarray(run.queues)
     sums: dict[tuple[str, str, int, str, int], float] = {}
-    for (number, behind), gap in found.items():
-        mine, other = issued[number], issued[behind]
-        key = (run.queues[number], mine.work.instruction, mine.line, other.work.instruction, other.line)
-        sums[key] = sums.get(key, 0.0) + gap
+    for queue in set(run.queues):
+        own = np.flatnonzero(queues == queue)
+        own = own[np.argsort(starts[own], kind="stable")]
+        gaps = starts[own] - np.concatenate(([0.0], ends[own][:-1]))
+        waited = (gaps > 0) & (waits[own] >= 0)
+        for number, gap in zip(map(int, own[waited]), map(float, gaps[waited]), strict=True):
+            mine, other = issued[number], issued[run.waits[number]]
+            key = (queue, mine.work.instruction, mine.line, other.work.instruction, other.line)
+            sums[key] = sums.get(key, 0.0) + gap
     longest = sorted(sums.items(), key=lambda pair: -pair[1])[:STALLS]
     return [Stall(gap / 1e3, *key) for key, gap in longest]
 

@@ -8,7 +8,8 @@ are described in `docs/timing-model.md`.
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left, bisect_right, insort
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -59,6 +60,8 @@ class Cost:
     """The activation table that it needs."""
     parts: tuple[tuple[int, float, float], ...] = ()
     """Of a DMA: engine, time from the first byte that the engine begins after the others, time of the engine."""
+    even: float | None = None
+    """Of a DMA on which all engines are at work equally long: how much later than the one before it each begins."""
 
 
 @dataclass(frozen=True)
@@ -140,7 +143,17 @@ class Model:
     def _fixed(self, kind: str, work: Work) -> float:
         return self.ns(*self.names(kind, work))
 
+    @cached_property
+    def _known(self) -> dict[Transfer, Cost]:
+        return {}
+
     def _transfer(self, moved: Transfer) -> Cost:
+        found = self._known.get(moved)
+        if found is None:
+            found = self._known[moved] = self._moved(moved)
+        return found
+
+    def _moved(self, moved: Transfer) -> Cost:
         """A DMA: the queue issues it, the engines move their parts one after the other."""
         mode, way = moved.made or self.generation, "load" if moved.load else "store"
         issue = self.ns(f"dma_{mode}_issue") + moved.descriptors * self.ns(f"dma_{mode}_descriptor")
@@ -151,7 +164,8 @@ class Model:
             (engine, spread * engine, max(descriptors, -(-size // most)) * packet + size / rate)
             for engine, descriptors, size in moved.parts
         )
-        return Cost(first, issue, self.ns("dma_wait"), parts=parts)
+        whole = len(parts) == self.device.limits["dma_engines"] and len({takes for _, _, takes in parts}) == 1
+        return Cost(first, issue, self.ns("dma_wait"), parts=parts, even=spread if whole else None)
 
 
 class Span(NamedTuple):
@@ -223,38 +237,45 @@ def dependencies(trace: Trace, queues: Sequence[str], device: Device) -> list[li
     out: list[list[int]] = []
     for number, one in enumerate(trace.issued):
         queue, moving = queues[number], moves[number]
-        found: list[int] = []
+        found: set[int] = set()
+        read: list[int] = []
         for access in one.reads:
             part = known.get(id(access))
             if part is None:
                 part = known[id(access)] = parts.number(moved(access)) if access.tensor in written else -1
             if part >= 0:
+                read.append(part)
                 for other in meeting[part]:
-                    earlier = writer[other]
-                    if earlier >= 0 and not queue == queues[earlier] == TENSOR:
-                        found.append(earlier)
+                    found.add(writer[other])
+        if queue == TENSOR:
+            found = {earlier for earlier in found if earlier < 0 or queues[earlier] != TENSOR}
+        target: list[int] = []
         for access in one.writes:
             part = known.get(id(access))
             if part is None:
                 part = known[id(access)] = parts.number(moved(access))
+            target.append(part)
             for other in meeting[part]:
-                earlier = writer[other]
-                if earlier >= 0 and (moving or moves[earlier] or queues[earlier] != queue):
-                    found.append(earlier)
-                if readers[other]:
-                    found += [e for e in readers[other] if moving or moves[e] or queues[e] != queue]
-        for access in one.reads:
-            part = known[id(access)]
-            if part >= 0:
-                readers[part].append(number)
-        for access in one.writes:
-            part = known[id(access)]
+                earlier, reading = writer[other], readers[other]
+                if moving:
+                    found.add(earlier)
+                    found.update(reading)
+                    continue
+                if earlier >= 0 and (moves[earlier] or queues[earlier] != queue):
+                    found.add(earlier)
+                for earlier in reading:
+                    if moves[earlier] or queues[earlier] != queue:
+                        found.add(earlier)
+        found.discard(-1)
+        for part in read:
+            readers[part].append(number)
+        for part in target:
             for other in covered[part]:
                 writer[other] = -1
                 if readers[other]:
                     readers[other] = []
             writer[part] = number
-        out.append(sorted(set(found)) if len(found) > 1 else found)
+        out.append(sorted(found))
     return out
 
 
@@ -263,7 +284,7 @@ class _Parts:
 
     def __init__(self) -> None:
         self.numbers: dict[Access, int] = {}
-        self.by_rows: dict[int, dict[tuple[int, int], _Columns]] = {}
+        self.by_rows: dict[int, _Rows] = {}
         self.meeting: list[list[int]] = []
         """The parts that share a byte with each, itself among them."""
         self.covered: list[list[int]] = []
@@ -279,11 +300,7 @@ class _Parts:
 
     def _add(self, access: Access) -> int:
         number = self.numbers[access] = len(self.writer)
-        low, high = rows = access.box[:2]
-        groups = self.by_rows.setdefault(access.tensor, {})
-        groups.setdefault(rows, _Columns()).add(number, access)
-        near = (columns for (start, end), columns in groups.items() if start < high and low < end)
-        meeting = [pair for columns in near for pair in columns.meeting(access)]
+        meeting = self.by_rows.setdefault(access.tensor, _Rows()).add(number, access)
         for n, other in meeting:
             if n != number:
                 self.meeting[n].append(number)
@@ -294,6 +311,27 @@ class _Parts:
         self.writer.append(-1)
         self.readers.append([])
         return number
+
+
+class _Rows:
+    """Parts of one tensor: those over the same rows together, by where their rows begin."""
+
+    def __init__(self) -> None:
+        self.begins: list[tuple[int, int]] = []
+        self.columns: dict[tuple[int, int], _Columns] = {}
+        self.tallest = 0
+
+    def add(self, number: int, access: Access) -> list[tuple[int, Access]]:
+        """One more part: it and those that share a byte with it."""
+        low, high, _, _ = access.box
+        rows = low, high
+        if rows not in self.columns:
+            self.columns[rows] = _Columns()
+            insort(self.begins, rows)
+            self.tallest = max(self.tallest, high - low)
+        self.columns[rows].add(number, access)
+        some = self.begins[bisect_right(self.begins, (low - self.tallest, 0)) : bisect_left(self.begins, (high, 0))]
+        return [pair for key in some if key[1] > low for pair in self.columns[key].meeting(access)]
 
 
 class _Columns:
@@ -396,6 +434,7 @@ class _Run:
         # Works of one kind are one object most of the time, and hashing them is slow.
         known: dict[int, Cost] = {}
         self.costs = [known.get(id(work)) or known.setdefault(id(work), model.cost(work)) for work in works]
+        self.by_id = {id(cost): cost for cost in known.values()}
         self.names = sorted(set(queues))
         at = {name: n for n, name in enumerate(self.names)}
         self.queue_of = [at[name] for name in queues]
@@ -408,23 +447,33 @@ class _Run:
         self.starts, self.ends, self.visible = ([0.0] * len(works) for _ in range(3))
         self.last = [-1] * len(works)
         self.engines = [0.0] * model.device.limits["dma_engines"]
-        """When each DMA engine is free."""
-        self.moving: dict[int, float] = {}
+        """When each DMA engine is free, where they are not in step."""
+        self.even: float | None = None
+        """While they are: how much later than the one before it each is free; `base`: when the first is."""
+        self.base = 0.0
         self.table = ""
         """The activation table that is loaded."""
 
     def in_order(self) -> None:
         """Give every instruction its time, in source order: no two queues share the DMA engines."""
-        costs, visible, last, hops, waits_for = self.costs, self.visible, self.last, self.hops, self.waits_for
+        costs, last, hops = self.costs, self.last, self.hops
         free = [0.0] * len(self.names)
+        # When each instruction is seen, by the hop of who waits for it.
+        seen = {hop: [0.0] * len(costs) for hop in hops}
         for number, queue in enumerate(self.queue_of):
-            hop, latest = hops[queue], 0.0
-            for earlier in waits_for[number]:
-                at = visible[earlier] if costs[earlier].parts else visible[earlier] + hop
-                if at > latest:
-                    latest, last[number] = at, earlier
-            own = free[queue]
-            free[queue] = self._take(number, costs[number], latest if latest > own else own, own)
+            start = own = free[queue]
+            waits = self.waits_for[number]
+            if waits:
+                times = list(map(seen[hops[queue]].__getitem__, waits))
+                latest = max(times)
+                last[number] = waits[times.index(latest)]
+                if latest > own:
+                    start = latest
+            cost = costs[number]
+            free[queue] = self._take(number, cost, start, own)
+            visible = self.visible[number]
+            for hop, times in seen.items():
+                times[number] = visible if cost.parts else visible + hop
 
     def all(self, lookahead: int) -> None:
         """Give every instruction its time, in the order of time; of two queues that go on at once, by their names."""
@@ -435,6 +484,8 @@ class _Run:
         place = [0] * len(costs)
         users: list[list[int]] = [[] for _ in costs]
         left = list(map(len, waits_for))
+        latest = [0.0] * len(costs)
+        """When what an instruction waits for is seen, as far as it is over."""
         for number, queue in enumerate(queue_of):
             place[number] = len(members[queue])
             members[queue].append(number)
@@ -450,12 +501,7 @@ class _Run:
         ahead = [INFINITE] * count
 
         def ready(number: int, queue: int) -> None:
-            hop, latest = hops[queue], 0.0
-            for earlier in waits_for[number]:
-                at = visible[earlier] if costs[earlier].parts else visible[earlier] + hop
-                if at > latest:
-                    latest, last[number] = at, earlier
-            heappush(waiting[queue], (latest, number))
+            heappush(waiting[queue], (latest[number], number))
             if not able[queue]:
                 ahead[queue] = max(free[queue], waiting[queue][0][0])
 
@@ -470,7 +516,8 @@ class _Run:
             while late and late[0][0] <= start:
                 heappush(mine, heappop(late)[1])
             number = heappop(mine)
-            end = self._take(number, costs[number], start, free[queue])
+            cost = costs[number]
+            end = self._take(number, cost, start, free[queue])
             free[queue] = end
             ahead[queue] = end if mine else max(end, late[0][0]) if late else INFINITE
             own, gone, head = members[queue], taken[queue], first[queue]
@@ -479,12 +526,15 @@ class _Run:
             while gone[head]:
                 head += 1
             first[queue] = head
+            over, moves = visible[number], cost.parts
             for user in users[number]:
+                other = queue_of[user]
+                at = over if moves else over + hops[other]
+                if at > latest[user]:
+                    latest[user], last[user] = at, number
                 left[user] -= 1
-                if not left[user]:
-                    other = queue_of[user]
-                    if place[user] < (before if other == queue else first[other]) + lookahead:
-                        ready(user, other)
+                if not left[user] and place[user] < (before if other == queue else first[other]) + lookahead:
+                    ready(user, other)
             for fresh in own[before + lookahead : head + lookahead]:
                 if not left[fresh]:
                     ready(fresh, queue)
@@ -492,14 +542,7 @@ class _Run:
     def _take(self, number: int, cost: Cost, start: float, free: float) -> float:
         """Run an instruction from a start on; when its queue may go on."""
         if cost.parts:
-            engines, moving, first = self.engines, self.moving, start + cost.stream
-            finish = first
-            for engine, after, takes in cost.parts:
-                begin = first + after
-                end = engines[engine] = (begin if begin > engines[engine] else engines[engine]) + takes
-                moving[engine] = moving.get(engine, 0.0) + takes
-                if end > finish:
-                    finish = end
+            finish = self._move(cost, start + cost.stream)
             end, seen = start + cost.interval, finish + cost.latency
         elif cost.cycles:
             if start > free:
@@ -514,6 +557,37 @@ class _Run:
             end, seen = start + cost.interval, start + cost.latency
         self.starts[number], self.ends[number], self.visible[number] = start, end, seen
         return end
+
+    def _move(self, cost: Cost, first: float) -> float:
+        """Give a DMA to the engines; when the last of them is done. In step they are one: what all do equally long,
+        each a bit later than the one before it, keeps them so."""
+        engines = self.engines
+        if cost.even is not None and cost.even == self.even:
+            self.base = (first if first > self.base else self.base) + cost.parts[0][2]
+            return self.base + cost.even * (len(engines) - 1)
+        if self.even is not None:
+            engines[:] = [self.base + self.even * engine for engine in range(len(engines))]
+            self.even = None
+        finish, idle = first, True
+        for engine, after, takes in cost.parts:
+            begin = first + after
+            if engines[engine] > begin:
+                begin, idle = engines[engine], False
+            end = engines[engine] = begin + takes
+            if end > finish:
+                finish = end
+        if idle and cost.even is not None:
+            self.even, self.base = cost.even, engines[0]
+        return finish
+
+    @property
+    def moving(self) -> dict[int, float]:
+        """How long each DMA engine is at work."""
+        out: dict[int, float] = {}
+        for key, count in Counter(map(id, self.costs)).items():
+            for engine, _, takes in self.by_id[key].parts:
+                out[engine] = out.get(engine, 0.0) + count * takes
+        return out
 
 
 __all__ = [

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from axon_mlir.errors import AxonError
 from axon_mlir.sim.chrome import chrome_trace
 from axon_mlir.sim.report import time_report
-from axon_mlir.sim.timing import Model, Schedule, dependencies, prepared, replay
+from axon_mlir.sim.timing import Model, Schedule, _Run, dependencies, prepared, replay  # pyright: ignore[reportPrivateUsage]
 from axon_mlir.sim.trace import Access, Buffer, Issued, Trace, Transfer, Work, box_of
 from axon_mlir.targets import load_device
 
@@ -208,3 +208,27 @@ def test_the_report_tells_what_binds_and_what_waits() -> None:
 def test_a_device_without_a_model_is_said() -> None:
     with pytest.raises(AxonError, match="has no constant"):
         replay(prepared(traced([issue(VECTOR, [1], [2])]), load_device("trn1")))
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(1, 4), st.integers(0, 30), st.integers(1, 9)), max_size=12))
+def test_parts_that_share_a_byte_are_found(boxes: list[tuple[int, int, int, int]]) -> None:
+    """Whatever their rows: each part depends on the last that wrote what it reads."""
+    accesses = [Access(1, (low, low + rows, begin, begin + size)) for low, rows, begin, size in boxes]
+    issued = [Issued(VECTOR, 1, (), (a,)) for a in accesses]
+    reading = [Issued(SCALAR, 1, (Access(1, (0, 16, 0, 64)),), ())]
+    trace = Trace([*issued, *reading], {1: Buffer("t", "hbm")})
+    queues = ("vector",) * len(issued) + ("scalar",)
+    alive = [n for n, a in enumerate(accesses) if not any(b.covers(a.box) for b in accesses[n + 1 :])]
+    assert dependencies(trace, queues, DEVICE)[-1] == alive
+
+
+def test_engines_in_step_are_what_they_are_one_by_one() -> None:
+    """All sixteen, equally long: the same as if each had a time of its own."""
+    even = [issue(dma(size=size), [1], [n + 2]) for n, size in enumerate((2048, 512, 4096, 4096))]
+    others = [issue(dma(partitions=64), [1], [9]), issue(dma(load=False), [9], [1]), *even]
+    together = replay(prepared(traced([*even, *others]), DEVICE), reorder=False)
+    ready = prepared(traced([*even, *others]), DEVICE)
+    alone = _Run(ready.model, ready.works, ready.queues, ready.waits_for, 0.0)
+    alone.costs = [replace(cost, even=None) for cost in alone.costs]
+    alone.in_order()
+    assert list(together.visible) == pytest.approx(list(alone.visible))
