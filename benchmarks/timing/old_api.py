@@ -11,6 +11,11 @@ one:
   marked `fit` have the engines at work (rope 92 % and mamba 97 % vector; bmm_softmax 49 % scalar);
 * zeros in PSUM cost nothing, since the first product that is added overwrites;
 * a row repeated over partitions is a product with ones, copied out of PSUM, made once for each tile;
+* an operand of `nl.matmul` that must be transposed first is transposed by the matrix engine and copied out of PSUM, at
+  each call: as many transposes as the profiler counted for two kernels of zhang677/AccelOpt that call it in a loop;
+* the first turn of `nl.loop_reduce` copies, the others run the operator on what is there;
+* a quotient is a product with one over the number, or with the reciprocal of the tile;
+* loads are issued where they stand: none is moved out of a loop;
 * `gelu` is an activation as `silu` is: the simulator does not know what it computes, and it takes as long.
 """
 
@@ -57,6 +62,20 @@ ADDED = object()
 
 class Partitions(int):
     """`nl.par_dim(n)`: the axis that is the partitions."""
+
+
+class Turn(int):
+    """A turn of a loop of the language: the index, and whether it is the first."""
+
+    is_first: bool
+
+    @staticmethod
+    def of(*bounds: int) -> Generator[Turn]:
+        """All turns of a loop."""
+        for n, index in enumerate(range(*bounds)):
+            turn = Turn(index)
+            turn.is_first = n == 0
+            yield turn
 
 
 # Indices.
@@ -165,6 +184,9 @@ class Operand:
 
     def __mul__(self, other: Any) -> Operand:
         return self.recorder.binary("multiply", self, other)
+
+    def __truediv__(self, other: Any) -> Operand:
+        return self.recorder.divide(self, other)
 
     def __radd__(self, other: Any) -> Operand:
         return self.recorder.binary("add", other, self)
@@ -406,6 +428,15 @@ class Recorder:
             arguments["engine"] = engine if isinstance(engine, Symbol) else Symbol(f"nisa.engine.{engine}")
         self.instructions[name](**{key: _argument(value) for key, value in arguments.items() if value is not None})
 
+    def masked(self, mask: Mask | None, name: str, **arguments: Any) -> None:
+        """Issue an instruction on those places of its parts that count."""
+        if mask is not None:
+            left = mask.cut(arguments["dst"].shape)
+            if not prod(left):
+                return
+            arguments = {key: _cut(value, left) for key, value in arguments.items()}
+        self.isa(name, **arguments)
+
     def value(self, shape: Sequence[int], dtype: Any, issue: Callable[..., None], **more: Any) -> Value:
         """The result of the next instruction."""
         self.settle()
@@ -460,11 +491,16 @@ class Recorder:
 
     def zeros(self, shape: Sequence[int], dtype: Any, buffer: str = "sbuf", **_: Any) -> Array:
         """Zeros; in PSUM nothing is written."""
+        return self.full(shape, 0, dtype, buffer)
+
+    def full(self, shape: Sequence[int], fill_value: Any, dtype: Any, buffer: str = "sbuf", **_: Any) -> Array:
+        """One number everywhere."""
         self.settle()
         out = self.fresh(shape, dtype, buffer)
-        if buffer == "sbuf":
+        number = self.read(fill_value)
+        if buffer == "sbuf" or (buffer == "psum" and number):
             for block in product(*map(range, out.shape[: out.blocks])):
-                self.isa("memset", dst=out[(*block, ...)], value=0)
+                self.isa("memset", dst=out[(*block, ...)], value=number)
         return out
 
     def shared_constant(self, constant: Any, **_: Any) -> Array:
@@ -510,9 +546,9 @@ class Recorder:
 
         return self.value((columns, rows), dtype or part.dtype, issue)
 
-    def copy(self, x: Operand, dtype: Any = None, **_: Any) -> Value:
+    def copy(self, x: Operand, dtype: Any = None, mask: Mask | None = None, **_: Any) -> Value:
         """The same elements in another place."""
-        return self.tensor_copy(x, dtype=dtype)
+        return self.tensor_copy(x, dtype=dtype, mask=mask)
 
     def broadcast(self, x: Operand, shape: tuple[int, ...]) -> Operand:
         """A row on each partition: a product with ones. Along other axes elements are read again."""
@@ -546,16 +582,46 @@ class Recorder:
 
     # Functions of tiles.
 
-    def binary(self, op: str, x: Any, y: Any, **_: Any) -> Value:
-        """An operator on two tiles, or on a tile and a number."""
-        if isinstance(x, Operand) and isinstance(y, Operand):
-            return self.tensor_tensor(x, y, self.symbols[op])
-        tile, number, is_turned = (x, y, False) if isinstance(x, Operand) else (y, x, op == "subtract")
-        return self.tensor_scalar(tile, op0=self.symbols[op], operand0=number, reverse0=is_turned)
+    def binary(self, op: str, x: Any, y: Any, **how: Any) -> Value:
+        """An operator on two tiles, or on a tile and a number or a column."""
+        if isinstance(x, Operand) and isinstance(y, Operand) and _is_column(x) == _is_column(y):
+            return self.tensor_tensor(x, y, self.symbols[op], **how)
+        is_turned = not isinstance(x, Operand) or (isinstance(y, Operand) and _is_column(x))
+        tile, other = (y, x) if is_turned else (x, y)
+        turned = is_turned and op == "subtract"
+        return self.tensor_scalar(tile, op0=self.symbols[op], operand0=other, reverse0=turned, **how)
 
-    def unary(self, op: str, x: Operand, dtype: Any = None, **_: Any) -> Value:
+    def divide(self, x: Operand, y: Any, **how: Any) -> Value:
+        """A quotient."""
+        return self.binary("multiply", x, self.reciprocal(y) if isinstance(y, Operand) else 1 / y, **how)
+
+    def unary(self, op: str, x: Operand, dtype: Any = None, mask: Mask | None = None, **_: Any) -> Value:
         """A function of a tile."""
-        return self.activation(op=self.symbols[op], data=x, dtype=dtype)
+        return self.activation(op=self.symbols[op], data=x, dtype=dtype, mask=mask)
+
+    def loop_reduce(
+        self,
+        x: Operand,
+        op: Any,
+        loop_indices: Sequence[Any],
+        *,
+        dtype: Any = None,
+        mask: Mask | None = None,
+        **_: Any,
+    ) -> Value:
+        """What is there and a tile, by an operator; in the first turn of the loops the tile."""
+        if not all(isinstance(index, Turn) for index in loop_indices):
+            raise AxonError("nl.loop_reduce over no loop of the language", accepted="indices of nl.affine_range")
+        part, is_first = self.read(x), all(index.is_first for index in loop_indices)
+
+        def issue(dst: Part) -> None:
+            if is_first:
+                self.masked(mask, "tensor_copy", dst=dst, src=part)
+            else:
+                chosen = _operator(op, self.symbols)
+                self.masked(mask, "tensor_tensor", dst=dst, data1=dst, data2=part, op=chosen, engine="vector")
+
+        return self.value(part.shape, dtype or part.dtype, issue)
 
     def reduction(self, op: str, x: Operand, axis: Any, dtype: Any = None, **_: Any) -> Value:
         """A reduction over the last axis."""
@@ -563,9 +629,7 @@ class Recorder:
 
     def matmul(self, x: Operand, y: Operand, *, transpose_x: bool = False, **_: Any) -> Value:
         """A product."""
-        if not transpose_x:
-            raise AxonError("nl.matmul of operands that must be transposed first", accepted="transpose_x=True")
-        return self.nc_matmul(x, y)
+        return self.nc_matmul(x if transpose_x else self.copy(self.nc_transpose(x)), y)
 
     # Instructions.
 
@@ -594,12 +658,25 @@ class Recorder:
 
         return self.value(part.shape[::-1], dtype or part.dtype, issue, space="sbuf" if vector else "psum")
 
-    def tensor_copy(self, src: Operand, *, dtype: Any = None, engine: Any = None, **_: Any) -> Value:
+    def memset(
+        self, shape: Sequence[int], value: Any, dtype: Any, *, mask: Mask | None = None, engine: Any = None, **_: Any
+    ) -> Value:
+        """One number everywhere."""
+        number = self.read(value)
+
+        def issue(dst: Part) -> None:
+            self.masked(mask, "memset", dst=dst, value=number, engine=engine)
+
+        return self.value(shape, dtype, issue)
+
+    def tensor_copy(
+        self, src: Operand, *, dtype: Any = None, engine: Any = None, mask: Mask | None = None, **_: Any
+    ) -> Value:
         """A copy."""
         part = self.read(src)
 
         def issue(dst: Part) -> None:
-            self.isa("tensor_copy", dst=dst, src=part, engine=engine)
+            self.masked(mask, "tensor_copy", dst=dst, src=part, engine=engine)
 
         return self.value(part.shape, dtype or part.dtype, issue)
 
@@ -614,6 +691,7 @@ class Recorder:
         reduce_op: Any = None,
         reduce_res: Operand | None = None,
         reduce_cmd: Any = None,
+        mask: Mask | None = None,
         **_: Any,
     ) -> Value:
         """A function on the scalar engine."""
@@ -625,7 +703,7 @@ class Recorder:
 
         def issue(dst: Part) -> None:
             function = _operator(op, self.symbols)
-            self.isa("activation", dst=dst, op=function, data=part, bias=given, scale=factor, **sums)
+            self.masked(mask, "activation", dst=dst, op=function, data=part, bias=given, scale=factor, **sums)
 
         return self.value(part.shape, dtype or part.dtype, issue)
 
@@ -633,14 +711,16 @@ class Recorder:
         """A function and its sum."""
         return self.activation(op, data, **given)
 
-    def tensor_tensor(self, data1: Operand, data2: Operand, op: Any, *, dtype: Any = None, **_: Any) -> Value:
+    def tensor_tensor(
+        self, data1: Operand, data2: Operand, op: Any, *, dtype: Any = None, mask: Mask | None = None, **_: Any
+    ) -> Value:
         """An operator on two tiles."""
         left, right = self.read(data1), self.read(data2)
         wider = max(left.dtype, right.dtype, key=lambda kind: kind.itemsize)
 
         def issue(dst: Part) -> None:
             chosen = _operator(op, self.symbols)
-            self.isa("tensor_tensor", dst=dst, data1=left, data2=right, op=chosen, engine="vector")
+            self.masked(mask, "tensor_tensor", dst=dst, data1=left, data2=right, op=chosen, engine="vector")
 
         return self.value(left.shape, dtype or wider, issue)
 
@@ -649,11 +729,11 @@ class Recorder:
         part, first, second = self.read(data), self.read(operand0), self.read(more.get("operand1"))
         op1 = None if more.get("op1") is None else _operator(more["op1"], self.symbols)
         reversed_ = {name: more[name] for name in ("reverse0", "reverse1") if more.get(name)}
-        engine = more.get("engine")
+        engine, mask = more.get("engine"), more.get("mask")
 
         def issue(dst: Part) -> None:
             arguments = {"op0": _operator(op0, self.symbols), "operand0": first, "op1": op1, "operand1": second}
-            self.isa("tensor_scalar", dst=dst, data=part, **arguments, **reversed_, engine=engine)
+            self.masked(mask, "tensor_scalar", dst=dst, data=part, **arguments, **reversed_, engine=engine)
 
         return self.value(part.shape, dtype or part.dtype, issue)
 
@@ -687,12 +767,12 @@ class Recorder:
         shape = part.shape[:-1] if len(part.shape) > 2 else (part.shape[0], 1)
         return self.value(shape, dtype or part.dtype, issue)
 
-    def reciprocal(self, data: Operand, *, dtype: Any = None, **_: Any) -> Value:
+    def reciprocal(self, data: Operand, *, dtype: Any = None, mask: Mask | None = None, **_: Any) -> Value:
         """One over each element."""
         part = self.read(data)
 
         def issue(dst: Part) -> None:
-            self.isa("reciprocal", dst=dst, data=part)
+            self.masked(mask, "reciprocal", dst=dst, data=part)
 
         return self.value(part.shape, dtype or part.dtype, issue)
 
@@ -736,20 +816,21 @@ class Recorder:
             "gemm_stationary_fmax": limits.stationary_free.value,
             "gemm_moving_fmax": limits.moving_free.value,
         }
-        own = "ndarray zeros shared_constant load store load_transpose2d matmul".split()
+        own = "ndarray zeros full shared_constant load store load_transpose2d matmul loop_reduce divide".split()
         language |= {name: getattr(self, name) for name in own}
-        language |= {name: range for name in ("affine_range", "sequential_range", "static_range")} | DTYPES
+        language |= {name: Turn.of for name in ("affine_range", "sequential_range", "static_range")} | DTYPES
         language |= {"sbuf": "sbuf", "psum": "psum", "hbm": "hbm", "shared_hbm": "hbm", "private_hbm": "hbm"}
         language |= {"par_dim": Partitions, "arange": _arange, "tile_size": Names("nl.tile_size", sizes)}
         issued = (
             "nc_matmul nc_transpose tensor_copy activation activation_reduce tensor_tensor tensor_scalar dma_copy "
-            "scalar_tensor_tensor tensor_reduce reciprocal tensor_tensor_scan"
+            "scalar_tensor_tensor tensor_reduce reciprocal tensor_tensor_scan memset"
         ).split()
         enums = {
             name: Names(f"nisa.{name}", {member: Symbol(f"nisa.{name}.{member}") for member in members})
             for name, members in ENUMS.items()
         }
         nl = LookAlike("neuronxcc.nki.language", "nl", language)
+        enums |= {f"{name}_engine": getattr(enums["engine"], name) for name in ENUMS["engine"]}
         nisa = LookAlike("neuronxcc.nki.isa", "nisa", {**enums, **{name: getattr(self, name) for name in issued}})
         typing = LookAlike("neuronxcc.nki.typing", "nt", {"tensor": Names("nt.tensor", {})})
         nki = LookAlike(
@@ -774,6 +855,15 @@ def _columns(part: Part, columns: slice) -> Part:
     rows, (_, stride) = part.axes
     axes = rows, (columns.stop - columns.start, stride)
     return replace(part, offset=part.offset + columns.start * stride, axes=axes, ends=())
+
+
+def _cut(value: Any, extents: Sequence[int]) -> Any:
+    """The first places of a part that has as many axes; anything else as it is."""
+    return value.cut(extents) if isinstance(value, Part) and len(value.axes) == len(extents) else value
+
+
+def _is_column(tile: Operand) -> bool:
+    return prod(tile.shape[1:]) == 1
 
 
 def _operator(op: Any, symbols: Mapping[str, Symbol]) -> Symbol:

@@ -152,6 +152,26 @@ def _kda(folder: str, arguments: tuple[Argument, ...], names: str) -> Iterator[R
         yield Run(row, source, "kernel", arguments, "scheduled", "static", "old")
 
 
+BASELINES = {
+    "adamw": "M10944_N2048",
+    "add_rmsnorm_matmul": "M4096_N2048_K1024",
+    "bmm_softmax": "B16_K64_M4096_N4096",
+    "lora": "M4096_N12288_K5120_R128",
+    "mamba": "M7168_C256_S16",
+    "matmul": "M4096_N12288_K5120",
+    "matmul_add_rmsnorm": "M4096_N2048_K2048",
+    "rmsnorm_matmul": "M4096_N2048_K1024",
+    "rope_single_freq_apply": "B1_H64_N4096_D128",
+}
+"""What tells sizes in the names of files of zhang677/AccelOpt: the kernels that those of tasks are measured against."""
+
+
+def _baseline(task: str, arguments: tuple[Argument, ...]) -> Run:
+    """The kernel that a task began with: it takes what the others take, and is compiled as they are."""
+    source = Source("zhang677/AccelOpt", "47e29a7", f"NKIBench/kernels/{task}_{BASELINES[task]}_0.py")
+    return Run(f"kda-trn2-{task}-base", source, "kernel", arguments, "scheduled", "static", "old")
+
+
 def _mlp(form: str, short: str, m: int, k: int, n: int) -> Run:
     """A layer of allenkchau/trainium-kernel-fusion: product, bias and gelu in one kernel, or the latter in another."""
     dtype = {"fp32": "float32", "bf16": "bfloat16"}[short]
@@ -224,6 +244,7 @@ RUNS: tuple[Run, ...] = (
         )
     ),
     *(run for task in KDA_TASKS for run in _kda(*task)),
+    *(_baseline(task, arguments) for task, arguments, _ in KDA_TASKS if task in BASELINES),
     *(_mlp(*row) for row in MLP_ROWS),
 )
 

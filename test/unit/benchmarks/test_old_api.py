@@ -71,6 +71,57 @@ def biased(x, row):
 
 
 @nki.jit
+def masked(x, y):
+    """Of the second tile half the rows."""
+    rows, n = x.shape
+    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    p, f = nl.arange(128)[:, None], nl.arange(64)[None, :]
+    zero = nl.ndarray((par_dim(128), 1), dtype=np.float32, buffer=nl.sbuf)
+    zero[p, 0] = nisa.memset(shape=(128, 1), value=np.float32(0), dtype=np.float32, engine=nki.isa.unknown_engine)
+    for i in nl.affine_range(3):
+        here = -128 * i - p + (rows - 1) >= 0
+        tile = nl.load(x[128 * i + p, f], mask=here)
+        other = nl.load(y[p, f])
+        total = nl.add(tile, other, mask=here, dtype=np.float32)
+        root = nisa.activation(op=nl.sqrt, data=total[p, f], bias=zero[p, 0], scale=2.0, mask=here)
+        once = nisa.reciprocal(data=root[p, f], mask=here)
+        nl.store(out[128 * i + p, f], value=nl.copy(once, mask=here), mask=here)
+    return out
+
+
+@nki.jit
+def reduced(x):
+    """The first turn of both loops begins, whatever their bounds."""
+    best = nl.full((2, par_dim(128), 1), fill_value=-1.0, dtype=np.float32, buffer=nl.sbuf)
+    p, f = nl.arange(128)[:, None], nl.arange(32)[None, :]
+    for i in nl.affine_range(2):
+        for j in nl.sequential_range(1, 3):
+            one = nisa.tensor_reduce(nl.max, data=nl.load(x[p, 32 * (j - 1) + f]), axis=[1], dtype=np.float32)
+            best[1, p, 0] = nl.loop_reduce(one, op=np.max, loop_indices=[i, j], dtype=np.float32)
+    return best
+
+
+@nki.jit
+def of_no_loop(x):
+    return nl.loop_reduce(nl.load(x), op=np.add, loop_indices=[0])
+
+
+@nki.jit
+def normalized(x, w):
+    """The rows of x by their means, transposed to be multiplied."""
+    tile, weights = nl.load(x), nl.load(w)
+    mean = nl.sum(tile, axis=[1]) / 64
+    scaled = nl.multiply(tile, mean)
+    apart = nl.subtract(mean, scaled)
+    total = nl.zeros((128, 32), nl.float32, buffer=nl.psum)
+    for _ in nl.affine_range(2):
+        total += nl.matmul(apart / tile, weights)
+    out = nl.ndarray((128, 32), dtype=x.dtype, buffer=nl.shared_hbm)
+    nl.store(out, value=nl.copy(total))
+    return out
+
+
+@nki.jit
 def beyond(x):
     return nl.load(x[nl.arange(128)[:, None], 8 + nl.arange(64)[None, :]])
 
@@ -152,11 +203,47 @@ def test_a_row_is_repeated_by_a_product_once(kernels: Path) -> None:
     assert names == [*begin, "dma_copy", "tensor_tensor", "dma_copy"]
 
 
+def test_a_mask_cuts_instructions_to_the_places_that_count(kernels: Path) -> None:
+    found = recorded(kernels, "masked", "192x64", "128x64")
+    turn = ["dma_copy", "dma_copy", "tensor_tensor", "activation", "reciprocal", "tensor_copy", "dma_copy"]
+    # In the third turn no place counts.
+    assert [one["name"] for one in found] == ["memset", *turn, *turn, "dma_copy"]
+    assert [one["writes"][0][2][:2] for one in found[1:8]] == [[0, 128]] * 7
+    assert [one["writes"][0][2][:2] for one in found[8:15]] == [[0, 64], [0, 128], *[[0, 64]] * 4, [128, 192]]
+    # Columns are cut as tiles are.
+    assert [box[:2] for _, _, box in found[11]["reads"]] == [[0, 64]] * 2
+
+
+def test_the_first_turn_of_a_reduction_over_loops_copies(kernels: Path) -> None:
+    found = recorded(kernels, "reduced", "128x64")
+    names = [one["name"] for one in found]
+    assert names[:2] == ["memset"] * 2 and names[4::3] == ["tensor_copy", *["tensor_tensor"] * 3]
+    place = found[1]["writes"][0]
+    assert all(one["writes"][0] == place for one in found[4::3])
+    assert [place in one["reads"] for one in found[4::3]] == [False, True, True, True]
+
+
+def test_quotients_columns_and_operands_that_must_be_transposed(kernels: Path) -> None:
+    found = recorded(kernels, "normalized", "128x64", "64x32")
+    turn = ["reciprocal", "tensor_tensor", "nc_transpose", "tensor_copy", "nc_matmul"]
+    begin = ["dma_copy", "dma_copy", "tensor_reduce", *["tensor_scalar"] * 3]
+    assert [one["name"] for one in found] == [*begin, *turn, *turn, "tensor_copy", "dma_copy"]
+    # A column less a tile is no job for the scalar engine; a tile by a column is.
+    assert [one["others"] for one in found[3:6]] == [["scalar"], ["scalar"], []]
+    transposed, copied, product = found[8:11]
+    assert transposed["writes"][0][0] == "psum" and copied["writes"][0][2] == [0, 64, 0, 512]
+    assert copied["writes"][0] in product["reads"] and found[15]["writes"] == product["writes"]
+
+
 def test_a_kernel_is_timed_and_what_cannot_be_run_is_said(kernels: Path) -> None:
     shapes = [RandomArray("float32", (128, 64)), RandomArray("float32", (128, 2))]
     report = old_api.timed(kernels, "activated", shapes, "trn2", "hardware", 60.0)
     assert 0 < report["predicted_us"] <= report["predicted_order_us"]
-    for function, words in (("beyond", "indices 8 to 71 of an axis of 64"), ("unknown", "nl.fft")):
+    for function, words in (
+        ("beyond", "indices 8 to 71 of an axis of 64"),
+        ("of_no_loop", "over no loop of the language"),
+        ("unknown", "nl.fft"),
+    ):
         with pytest.raises(AxonError, match=words):
             old_api.timed(kernels, function, shapes[:1], "trn2", "hardware", 60.0)
     assert not any(name.startswith("neuronxcc") for name in sys.modules)
