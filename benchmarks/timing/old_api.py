@@ -413,6 +413,7 @@ class Recorder:
         self.symbols = {name: Symbol(f"nl.{name}") for name in (*OPERATORS, *ACTIVATIONS)}
         self.symbols |= {"max": self.symbols["maximum"], "min": self.symbols["minimum"]}
         self.symbols |= {"gelu": self.symbols["silu"], "sum": self.symbols["add"]}
+        self.commuting = {self.symbols[name].text for name in ("add", "multiply", "maximum", "minimum")}
         self.waiting: Value | None = None
         """The result whose place is not known yet."""
         self.ones: dict[tuple[str, int], Part] = {}
@@ -728,7 +729,11 @@ class Recorder:
         """One or two operators on a tile and numbers or columns."""
         part, first, second = self.read(data), self.read(operand0), self.read(more.get("operand1"))
         op1 = None if more.get("op1") is None else _operator(more["op1"], self.symbols)
-        reversed_ = {name: more[name] for name in ("reverse0", "reverse1") if more.get(name)}
+        # Operators that commute have no sides: so the scalar engine, which has no reversed forms, may run them too.
+        sides = {"reverse0": _operator(op0, self.symbols), "reverse1": op1}
+        reversed_ = {
+            name: True for name, op in sides.items() if op and more.get(name) and op.text not in self.commuting
+        }
         engine, mask = more.get("engine"), more.get("mask")
 
         def issue(dst: Part) -> None:

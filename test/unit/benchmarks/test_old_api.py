@@ -102,6 +102,14 @@ def reduced(x):
 
 
 @nki.jit
+def reversed_(x):
+    tile = nl.load(x)
+    one = nisa.tensor_scalar(data=tile, op0=nl.multiply, operand0=2.0, reverse0=True)
+    two = nisa.tensor_scalar(data=one, op0=np.subtract, operand0=2.0, reverse0=True)
+    return nisa.tensor_scalar(data=two, op0=nl.multiply, operand0=2.0, op1=nl.add, operand1=1.0, reverse1=True)
+
+
+@nki.jit
 def of_no_loop(x):
     return nl.loop_reduce(nl.load(x), op=np.add, loop_indices=[0])
 
@@ -221,6 +229,11 @@ def test_the_first_turn_of_a_reduction_over_loops_copies(kernels: Path) -> None:
     place = found[1]["writes"][0]
     assert all(one["writes"][0] == place for one in found[4::3])
     assert [place in one["reads"] for one in found[4::3]] == [False, True, True, True]
+
+
+def test_operators_that_commute_have_no_sides(kernels: Path) -> None:
+    found = recorded(kernels, "reversed_", "128x64")
+    assert [one["others"] for one in found] == [[], ["scalar"], [], ["scalar"]]
 
 
 def test_quotients_columns_and_operands_that_must_be_transposed(kernels: Path) -> None:
