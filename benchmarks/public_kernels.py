@@ -52,7 +52,7 @@ class Case:
     compared); the largest error, as a part of the largest element; on how many cores."""
 
     name: str
-    library: Library
+    origin: Library
     imports: str
     call: str
     arguments: Callable[[Random], Sequence[Any]]
@@ -462,9 +462,9 @@ def main(arguments: Sequence[str]) -> int:
         for case in CASES:
             if args.names and case.name not in args.names:
                 continue
-            library = unpacked(case.library, args.sources, Path(name))
+            library = unpacked(case.origin, args.sources, Path(name))
             if library is None:
-                print(f"{case.name:<38} not run: no clone of {case.library.repository} with {case.library.commit}")
+                print(f"{case.name:<38} not run: no clone of {case.origin.repository} with {case.origin.commit}")
                 continue
             tried += 1
             try:
