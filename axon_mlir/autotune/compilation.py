@@ -23,6 +23,7 @@ from xdsl.ir import Attribute
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import PassFailedException
 
+from axon_mlir.autotune.bound import bound_us
 from axon_mlir.autotune.exact_check import Execute, Work, check_kernel
 from axon_mlir.autotune.gate import GateFailed, GateReport, Program, check_numerics
 from axon_mlir.autotune.inputs import integers_of, proxy_sizes, tile_steps
@@ -168,6 +169,8 @@ class Compilation:
     structures: list[Structure] = field(default_factory=list[Structure])
     sizes: Mapping[str, Any] = field(default_factory=dict[str, Any])
     seconds: float = 0.0
+    bound_us: float | None = None
+    """The least time that any kernel of the program takes."""
 
     @property
     def chosen(self) -> Structure | None:
@@ -226,6 +229,8 @@ class Compiler:
         else:
             result.structures = [Structure(result.function, self.folder, module)]
         several = len(result.structures) > 1
+        bounds = [bound_us(f, values, self.device) for f in functions_of(module)]
+        result.bound_us = min((bound for bound in bounds if bound is not None), default=None)
         for structure in result.structures:
             try:
                 self._lower(structure, reference, values, len(result.stages), several)

@@ -194,6 +194,7 @@ def result_of(done: Compilation, source: str) -> dict[str, Any]:
             "parameters": dict(chosen.parameters),
             **chosen.counts(),
         },
+        **({"bound_us": round(done.bound_us, 3)} if done.bound_us is not None else {}),
         "stages": [stage.to_json() for stage in stages],
         "numeric": chosen.numeric.to_json(),
     }
@@ -312,7 +313,7 @@ class View(Observer):
         lines = [
             ("numeric", chosen.numeric.summary()),
             ("kernel", f"{_instructions(chosen.counts())}, {done.device}"),
-            *([("time", _predicted(chosen.time))] if chosen.time is not None else []),
+            *([("time", _predicted(chosen.time, done.bound_us))] if chosen.time is not None else []),
             ("total", f"{done.seconds:.1f} s"),
             ("written", str(target / "kernel.py")),
         ]
@@ -342,8 +343,9 @@ def _instructions(counts: Mapping[str, Any]) -> str:
     return f"{counts.get('instructions', 0)} instructions ({engines}), {counts.get('dma_bytes', 0)} bytes moved"
 
 
-def _predicted(time: Mapping[str, Any]) -> str:
+def _predicted(time: Mapping[str, Any], bound_us: float | None) -> str:
+    bound = f"; no kernel takes less than {bound_us:.1f} us" if bound_us is not None else ""
     return (
         f"predicted {time['predicted_us']:.1f} us, in source order {time['predicted_order_us']:.1f} us; "
-        f"{time['binding']} binds"
+        f"{time['binding']} binds{bound}"
     )

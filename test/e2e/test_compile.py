@@ -63,6 +63,7 @@ def test_what_is_written_and_printed(program: Path, tmp_path: Path) -> None:
     assert result["seconds"]["total"] > 0
     assert result["chosen"]["predicted_us"] <= result["chosen"]["predicted_order_us"]
     assert result["chosen"]["engines"]["sync"]["busy_us"] > 0
+    assert 0 < result["bound_us"] <= result["chosen"]["predicted_us"]
     assert result["chosen"]["dma_bytes"] == 2 * 4 * 6 * 4
     names = [stage["name"] for stage in result["stages"]]
     assert names == ["trace", *compilation.ALGEBRA, *compilation.LOWERING, "kernel", "exact", "numeric"]
